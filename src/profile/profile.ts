@@ -1,0 +1,138 @@
+// What an autopilot is, as data (PROTOCOL 3, "Fields of the built-in profiles" and "Effects"): the state fields and the
+// messages that carry them, the modes, and every verb as a fixed sequence of frames with what confirms each and its undo.
+// Only frames and masks that stand in a profile can ever leave.
+
+/** One vocabulary of modes for all autopilots. The number of a mode in the state table is its position here. */
+export const MODES = [
+  'HOLD',
+  'RETURN',
+  'LAND',
+  'TAKEOFF',
+  'MISSION',
+  'OFFBOARD',
+  'POSITION',
+  'ALTITUDE',
+  'MANUAL',
+  'OTHER',
+] as const
+export type Mode = (typeof MODES)[number]
+
+export const LANDED = ['ON_GROUND', 'IN_AIR', 'TAKING_OFF', 'LANDING'] as const
+export type Landed = (typeof LANDED)[number]
+
+/** The enumerations that clauses can name: `mode.HOLD`, `landed.IN_AIR`. */
+export const ENUMERATIONS = { mode: MODES, landed: LANDED } as const
+export type Enumeration = keyof typeof ENUMERATIONS
+
+export type FieldType = 'boolean' | 'integer' | 'number' | 'enum'
+
+export interface ProfileField {
+  readonly name: string
+  readonly type: FieldType
+  /** Which enumeration, where `type` is `enum`. */
+  readonly enumeration?: Enumeration
+  readonly unit?: string
+  /** A direction in degrees: `drift` goes the short way round. */
+  readonly angle?: boolean
+  /** Continuous fields have no version. */
+  readonly continuous: boolean
+  /** How long a value stays usable where the catalog does not say, ms. */
+  readonly maxAge_ms: number
+}
+
+/** A MAVLink message that carries state, and how often to ask for it. */
+export interface MessageSource {
+  /** MAVLink name, e.g. `GLOBAL_POSITION_INT`. */
+  readonly name: string
+  readonly id: number
+  /** SET_MESSAGE_INTERVAL, µs; undefined where the autopilot refuses to change it. */
+  readonly interval_us: number | undefined
+  /** A longer silence than this means that the rate is missed: ask again. ms */
+  readonly gap_ms: number
+}
+
+/**
+ * A frame by the names of its MAVLink fields. A value is a number, the CEL text of a number over `payload.*`, `state.*` and
+ * `target.system` / `target.component` (with `has`), or `nan`, the quiet NaN that MAVLink itself wants. A field that is not
+ * named is zero.
+ */
+export interface FrameTemplate {
+  /** MAVLink message name, e.g. `COMMAND_LONG`. */
+  readonly message: string
+  readonly values: Readonly<Record<string, number | string>>
+  /** Fields that are the latitude and longitude of one position. */
+  readonly position?: { readonly lat: string; readonly lon: string }
+  /** The field that takes the time stamp. */
+  readonly stamp?: string
+}
+
+/** What the state shows once a frame has had its effect. */
+export type Shown = { readonly mode: Mode } | { readonly armed: boolean }
+
+/** One frame of a command, sent once and confirmed before the next (PROTOCOL 8, Command). */
+export interface Step {
+  readonly frame: FrameTemplate
+  /** MAV_CMD of the frame: what its COMMAND_ACK names. */
+  readonly command: number
+  /** What shows that it has begun, where an ACK is missing. */
+  readonly shows: Shown | undefined
+  /** The next frame waits, after the ACK, until `shows` is shown, at most this long (ms); 0: the ACK is enough. */
+  readonly awaits_ms: number
+  readonly changesMode: boolean
+  readonly arms: boolean
+}
+
+export type ContingencyName = 'hold' | 'land' | 'return' | 'disarm'
+export const CONTINGENCIES: readonly ContingencyName[] = ['hold', 'land', 'return', 'disarm']
+
+/** A frame that needs no support: what stops or brings home (PROTOCOL 8, Contingency). It reads no state and no payload. */
+export interface ContingencyProfile {
+  readonly frame: FrameTemplate
+  readonly command: number
+  /** Repeated until this is shown (of a mode: as mode and as intended mode). */
+  readonly shows: Shown
+}
+
+export interface VerbProfile {
+  /** Frames in order. `has` says whether the type's payload declares a field. */
+  steps(has: (payload: string) => boolean): readonly Step[]
+  /** Modes that the vehicle goes through because of this verb. */
+  readonly leads: readonly Mode[]
+  /** Modes that it may show once disarmed because of this verb, then HOLD is sent (land, return). */
+  readonly endsWithHold: boolean
+  /** What takes the verb back when it failed half-way: on the ground and in the air. */
+  readonly undo: { readonly ground: readonly ContingencyName[]; readonly air: readonly ContingencyName[] }
+  /** Payload fields that the frames need, beyond what the catalog declares: a start-up error where missing. */
+  readonly payload: readonly string[]
+}
+
+export type Verb = 'arm' | 'disarm' | 'takeoff' | 'land' | 'return' | 'hold'
+export type SetpointName = 'position-global' | 'position-local' | 'velocity-local' | 'velocity-body'
+
+export interface SetpointProfile {
+  /** The streamed frame; `has` says whether the type's payload declares a field. */
+  frame(has: (payload: string) => boolean): FrameTemplate
+  readonly payload: readonly string[]
+}
+
+export interface Profile {
+  readonly name: string
+  /** MAV_AUTOPILOT of the heartbeat. */
+  readonly autopilot: number
+  readonly fields: readonly ProfileField[]
+  readonly messages: readonly MessageSource[]
+  /** What a `custom_mode` of the autopilot is called; undefined where the number means that it is not known. */
+  mode(custom_mode: number): Mode | undefined
+  readonly verbs: Readonly<Record<Verb, VerbProfile>>
+  readonly setpoints: Readonly<Record<SetpointName, SetpointProfile>>
+  /** How a setpoint stream is engaged: frames before the mode command, the command, the mode that shows it. */
+  readonly engagement: {
+    readonly framesBefore: number
+    readonly step: Step
+    readonly mode: Mode
+    readonly shown_ms: number
+  }
+  readonly contingencies: Readonly<Record<ContingencyName, ContingencyProfile>>
+  /** Which contingency a session sends that finds the vehicle armed and in `engagement.mode` (PROTOCOL 11). */
+  readonly orphaned: ContingencyName
+}

@@ -1,0 +1,63 @@
+// The engine's doors (ARCHITECTURE, "sans-I/O"): what comes in, what is published, and the one synchronous port to the vehicle.
+
+import type { CoreFrame } from '../core/core.ts'
+
+/** One reading: the number of the field in the catalog's table and its value; NaN makes it unknown. */
+export interface Observation {
+  readonly field: number
+  readonly value: number
+}
+
+/** What one MAVLink message of the autopilot says. */
+export interface Report {
+  /** MAVLink message id. */
+  readonly message: number
+  /** `time_boot_ms`, where the message carries one: it falls only when the autopilot has rebooted (PROTOCOL 11). */
+  readonly boot_ms: number | undefined
+  readonly observations: readonly Observation[]
+  /** The target that the autopilot says it flies to (POSITION_TARGET_GLOBAL_INT): somebody else's shows here. */
+  readonly target: ReportedTarget | undefined
+}
+
+export interface ReportedTarget {
+  /** deg */
+  readonly lat: number
+  readonly lon: number
+}
+
+/** A COMMAND_ACK of the autopilot, addressed to us. */
+export interface Acknowledgement {
+  readonly command: number
+  /** MAV_RESULT: 0 accepted, 5 in progress, all others refuse. */
+  readonly result: number
+}
+
+/**
+ * The only way to the vehicle. `send` puts the frame on the wire before it returns and says whether it did; the engine calls
+ * it right after the core has allowed the bytes, in the same synchronous step.
+ */
+export interface Port {
+  send(frame: CoreFrame): boolean
+}
+
+/** A message for the broker: the topic below `halo/v1/<vehicle>/` and a value for CBOR. */
+export interface Publication {
+  readonly topic: string
+  readonly retain: boolean
+  readonly value: unknown
+}
+
+/**
+ * What outlives the process: pause, the latch and revoked agents (PROTOCOL 10, 11). `write` is synced before it returns; an
+ * error is fatal to the caller.
+ */
+export interface Journal {
+  read(): JournalEntry | undefined
+  write(entry: JournalEntry): void
+}
+
+export interface JournalEntry {
+  readonly paused: boolean
+  readonly pilotControl: boolean
+  readonly revoked: readonly string[]
+}
