@@ -1,0 +1,166 @@
+// The CBOR profile (PROTOCOL 4), enforced on the bytes themselves before any decoder sees one.
+//
+// A decoder that meets a tag, a claimed length or a record definition has already acted on it. So this scanner walks the
+// message first and lets through only what every CBOR library reads alike: one map, definite lengths, text keys without
+// duplicates, integers within ±(2^53 - 1), finite floats, valid UTF-8, booleans, null (absent), maps and arrays. It builds
+// nothing but the sets of keys that it has really seen, and reads each byte once.
+
+import { isUtf8 } from 'node:buffer'
+
+/** How many maps and arrays may enclose each other; no message of PROTOCOL 12 comes near. */
+export const DEPTH_MAX = 16
+
+/** Where a message leaves the profile, counted in bytes from its start, and what is wrong there. */
+export interface ProfileProblem {
+  readonly offset: number
+  readonly problem: string
+}
+
+/** Sees each value of a map: its key, the number of maps and arrays around it, and its bytes, `start` to before `end`. */
+export type Visit = (key: string, depth: number, start: number, end: number) => void
+
+/** Undefined: the bytes are one map that keeps the profile (PROTOCOL 4, G5). Never throws. */
+export function checkProfile(bytes: Uint8Array, visit?: Visit): ProfileProblem | undefined {
+  return new Scan(bytes, visit).message()
+}
+
+/** A text of a stranger, as a message may show it: quoted, and not longer than a line. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}...` : text)
+}
+
+const UNSIGNED = 0
+const NEGATIVE = 1
+const BYTES = 2
+const TEXT = 3
+const ARRAY = 4
+const MAP = 5
+const TAG = 6
+
+/** A position of the walk; every step gives the position behind what it read, or `FAILED`. */
+const FAILED = -1
+
+class Scan {
+  private readonly bytes: Buffer
+  private readonly visit: Visit | undefined
+  private problem: ProfileProblem | undefined
+  /** Argument of the head read last: a number's value, or a count. Beyond 2^53 it is inexact, and refused. */
+  private argument = 0
+
+  constructor(bytes: Uint8Array, visit: Visit | undefined) {
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.visit = visit
+  }
+
+  message(): ProfileProblem | undefined {
+    if (this.bytes.length === 0) this.fail(0, 'no bytes')
+    else if (this.bytes[0]! >> 5 !== MAP) this.fail(0, 'not a map')
+    else {
+      const end = this.item(0, 0)
+      if (end !== FAILED && end < this.bytes.length) this.fail(end, `${this.bytes.length - end} bytes after the map`)
+    }
+    return this.problem
+  }
+
+  private fail(offset: number, problem: string): typeof FAILED {
+    this.problem = { offset, problem }
+    return FAILED
+  }
+
+  private item(at: number, depth: number): number {
+    if (at >= this.bytes.length) return this.fail(at, 'ends in the middle')
+    const major = this.bytes[at]! >> 5
+    if (major === BYTES) return this.fail(at, 'a byte string')
+    if (major === TAG) return this.fail(at, 'a tag')
+    if (major > TAG) return this.simple(at)
+    const behind = this.head(at)
+    if (behind === FAILED) return FAILED
+    switch (major) {
+      case UNSIGNED:
+        return this.argument <= Number.MAX_SAFE_INTEGER ? behind : this.fail(at, 'an integer above 2^53-1')
+      case NEGATIVE: // -1 - argument
+        return this.argument < Number.MAX_SAFE_INTEGER ? behind : this.fail(at, 'an integer below -(2^53-1)')
+      case TEXT:
+        return this.text(at, behind)
+      default:
+        if (depth === DEPTH_MAX) return this.fail(at, `nested deeper than ${DEPTH_MAX}`)
+        return major === ARRAY ? this.array(at, behind, depth + 1) : this.map(at, behind, depth + 1)
+    }
+  }
+
+  /** Reads initial byte and argument, in any width. */
+  private head(at: number): number {
+    const info = this.bytes[at]! & 0x1f
+    if (info < 24) {
+      this.argument = info
+      return at + 1
+    }
+    if (info === 31) return this.fail(at, 'an indefinite length')
+    if (info > 27) return this.fail(at, 'a reserved length')
+    const width = 1 << (info - 24)
+    const behind = at + 1 + width
+    if (behind > this.bytes.length) return this.fail(at, 'ends in the middle')
+    this.argument =
+      width === 8
+        ? this.bytes.readUInt32BE(at + 1) * 2 ** 32 + this.bytes.readUInt32BE(at + 5)
+        : this.bytes.readUIntBE(at + 1, width)
+    return behind
+  }
+
+  private text(at: number, start: number): number {
+    if (this.argument > this.bytes.length - start) return this.fail(at, 'a text longer than the message')
+    const end = start + this.argument
+    for (let i = start; i < end; i++) {
+      if (this.bytes[i]! < 0x80) continue
+      return isUtf8(this.bytes.subarray(i, end)) ? end : this.fail(at, 'a text that is not valid UTF-8')
+    }
+    return end
+  }
+
+  private array(at: number, start: number, depth: number): number {
+    const count = this.argument
+    // Each element takes a byte at least, so a count beyond what is left is a lie, found without a loop.
+    if (count > this.bytes.length - start) return this.fail(at, 'an array longer than the message')
+    let next = start
+    for (let i = 0; i < count && next !== FAILED; i++) next = this.item(next, depth)
+    return next
+  }
+
+  private map(at: number, start: number, depth: number): number {
+    const count = this.argument
+    if (count * 2 > this.bytes.length - start) return this.fail(at, 'a map longer than the message')
+    const keys = new Set<string>()
+    let next = start
+    for (let i = 0; i < count; i++) {
+      if (next >= this.bytes.length) return this.fail(next, 'ends in the middle')
+      if (this.bytes[next]! >> 5 !== TEXT) return this.fail(next, 'a key that is not a text')
+      const behind = this.head(next)
+      if (behind === FAILED) return FAILED
+      const value = this.text(next, behind)
+      if (value === FAILED) return FAILED
+      const key = this.bytes.toString('utf8', behind, value)
+      if (keys.has(key)) return this.fail(next, `duplicate key ${quoted(key)}`)
+      keys.add(key)
+      next = this.item(value, depth)
+      if (next === FAILED) return FAILED
+      this.visit?.(key, depth, value, next)
+    }
+    return next
+  }
+
+  /** Booleans, null and finite floats. */
+  private simple(at: number): number {
+    const info = this.bytes[at]! & 0x1f
+    if (info >= 20 && info <= 22) return at + 1
+    if (info === 23) return this.fail(at, 'undefined')
+    if (info === 31) return this.fail(at, 'a break')
+    if (info < 25 || info > 27) return this.fail(at, 'an unknown simple value')
+    const behind = at + 1 + (1 << (info - 24))
+    if (behind > this.bytes.length) return this.fail(at, 'ends in the middle')
+    const finite =
+      info === 25
+        ? (this.bytes[at + 1]! & 0x7c) !== 0x7c
+        : Number.isFinite(info === 26 ? this.bytes.readFloatBE(at + 1) : this.bytes.readDoubleBE(at + 1))
+    return finite ? behind : this.fail(at, 'a number that is not finite')
+  }
+}

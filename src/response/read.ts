@@ -1,0 +1,32 @@
+// From bytes to values: the scanner first, `cbor-x` behind it (PROTOCOL 4). For all that comes in, on every topic.
+
+import { Decoder, type Options } from 'cbor-x'
+import { RESPONSE_BYTES_MAX } from '../../build/abi.ts'
+import { checkProfile, type ProfileProblem, type Visit } from './profile.ts'
+
+/** A decoded value of the profile. Maps stay `Map`s: no key of a stranger ever names a property of an object. */
+export type Value = number | boolean | string | null | readonly Value[] | ValueMap
+export type ValueMap = ReadonlyMap<string, Value>
+
+// `int64AsNumber` is missing in the types of cbor-x; with it no width of an integer becomes a BigInt.
+const OPTIONS: Options & { int64AsNumber: boolean } = { useRecords: false, mapsAsObjects: false, int64AsNumber: true }
+
+/**
+ * One map within the profile and at most `bytes_max` long; otherwise what is wrong and at which byte. Never throws.
+ * `visit` sees the map's parts as `checkProfile` finds them.
+ */
+export function read(
+  bytes: Uint8Array,
+  visit?: Visit,
+  bytes_max: number = RESPONSE_BYTES_MAX,
+): { readonly map: ValueMap } | ProfileProblem {
+  if (bytes.length > bytes_max) return { offset: bytes_max, problem: `${bytes.length} bytes, at most ${bytes_max}` }
+  const problem = checkProfile(bytes, visit)
+  if (problem !== undefined) return problem
+  try {
+    // A fresh decoder each time: nothing that a message could define outlives it.
+    return { map: new Decoder(OPTIONS).decode(bytes) }
+  } catch (error) {
+    return { offset: 0, problem: String(error) }
+  }
+}

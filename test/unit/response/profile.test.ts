@@ -1,0 +1,212 @@
+import { Encoder } from 'cbor-x'
+import * as cborg from 'cborg'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { checkProfile, DEPTH_MAX } from '../../../src/response/profile.ts'
+import { read } from '../../../src/response/read.ts'
+import { hex, inMap, strictly } from './cbor.ts'
+
+const problemOf = (bytes: Uint8Array): string | undefined => checkProfile(bytes)?.problem
+
+describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byte', () => {
+  test.each([
+    ['no bytes', '', 0, 'no bytes'],
+    ['an array', '80', 0, 'not a map'],
+    ['a number', '01', 0, 'not a map'],
+    ['a tag around the map', 'd9d9f7a0', 0, 'not a map'],
+    ['a byte behind the map', 'a000', 1, '1 bytes after the map'],
+    ['a second map', 'a0a0', 1, '1 bytes after the map'],
+    ['an indefinite map', 'bf6161 01ff', 0, 'an indefinite length'],
+    ['an indefinite array', 'a161619f01ff', 3, 'an indefinite length'],
+    ['an indefinite text', 'a161617f6161ff', 3, 'an indefinite length'],
+    ['an indefinite key', 'a17f6161ff01', 1, 'an indefinite length'],
+    ['an integer key', 'a10101', 1, 'a key that is not a text'],
+    ['a byte string as a key', 'a1416101', 1, 'a key that is not a text'],
+    ['a duplicate key', 'a26161016161 02', 4, 'duplicate key "a"'],
+    ['a duplicate key in another width', 'a261610178016102', 4, 'duplicate key "a"'],
+    ['a duplicate key inside', 'a1616181a2616201616202', 8, 'duplicate key "b"'],
+    ['a byte string', 'a161614101', 3, 'a byte string'],
+    ['a date', 'a16161c11a00000001', 3, 'a tag'],
+    ['a record of cbor-x', 'a16161d9dfff83191000816161 01', 3, 'a tag'],
+    ['undefined', 'a16161f7', 3, 'undefined'],
+    ['simple value 0', 'a16161e0', 3, 'an unknown simple value'],
+    ['simple value 32', 'a16161f820', 3, 'an unknown simple value'],
+    ['false in two bytes', 'a16161f814', 3, 'an unknown simple value'],
+    ['a break', 'a16161ff', 3, 'a break'],
+    ['reserved argument 28', 'a161611c', 3, 'a reserved length'],
+    ['reserved argument 30 of a text', 'a161617e', 3, 'a reserved length'],
+    ['reserved float 28', 'a16161fc', 3, 'an unknown simple value'],
+    ['NaN in two bytes', 'a16161f97e00', 3, 'a number that is not finite'],
+    ['infinity in two bytes', 'a16161f97c00', 3, 'a number that is not finite'],
+    ['-infinity in four bytes', 'a16161faff800000', 3, 'a number that is not finite'],
+    ['NaN in eight bytes', 'a16161fb7ff8000000000001', 3, 'a number that is not finite'],
+    ['2^53', 'a161611b0020000000000000', 3, 'an integer above 2^53-1'],
+    ['2^64-1', 'a161611bffffffffffffffff', 3, 'an integer above 2^53-1'],
+    ['-2^53', 'a161613b001fffffffffffff', 3, 'an integer below -(2^53-1)'],
+    ['-2^64', 'a161613bffffffffffffffff', 3, 'an integer below -(2^53-1)'],
+    ['half a surrogate', 'a1616163eda080', 3, 'a text that is not valid UTF-8'],
+    ['a cut sequence', 'a1616161c3', 3, 'a text that is not valid UTF-8'],
+    ['an overlong slash', 'a1616162c0af', 3, 'a text that is not valid UTF-8'],
+    ['a key that is not UTF-8', 'a161ff01', 1, 'a text that is not valid UTF-8'],
+    ['a text that ends early', 'a161616361', 3, 'a text longer than the message'],
+    ['a text of 2^64-1', 'a161617bffffffffffffffff', 3, 'a text longer than the message'],
+    ['an array of 2^32-1', 'a161619affffffff00', 3, 'an array longer than the message'],
+    ['an array of 2^64-1', 'a161619bffffffffffffffff00', 3, 'an array longer than the message'],
+    ['a map of 2^32-1', 'baffffffff6161', 0, 'a map longer than the message'],
+    ['a map one pair short', 'a2616101', 0, 'a map longer than the message'],
+    ['an array one element short', 'a1616182 01', 3, 'an array longer than the message'],
+    ['a head that is cut', 'a1616119 01', 3, 'ends in the middle'],
+    ['a float that is cut', 'a16161fb0000', 3, 'ends in the middle'],
+    ['a map that has only begun', 'a1', 0, 'a map longer than the message'],
+  ])('%s', (_, bytes, offset, problem) => {
+    expect(checkProfile(hex(bytes))).toEqual({ offset, problem })
+  })
+
+  test('a bignum of 200 kB is refused at its tag, and no decoder sees it', () => {
+    const bignum = Buffer.concat([hex('a1 6161 c2 5a00030d40'), Buffer.alloc(200_000, 0xff)])
+    expect(checkProfile(bignum)).toEqual({ offset: 3, problem: 'a tag' })
+    expect(read(bignum, undefined, 1_000_000)).toEqual({ offset: 3, problem: 'a tag' })
+  })
+
+  test('depth is bounded, and reached', () => {
+    const nested = (depth: number) => inMap(`${'81'.repeat(depth - 1)}00`)
+    expect(problemOf(nested(DEPTH_MAX))).toBeUndefined()
+    expect(problemOf(nested(DEPTH_MAX + 1))).toBe(`nested deeper than ${DEPTH_MAX}`)
+    expect(problemOf(inMap('81'.repeat(60_000)))).toBe(`nested deeper than ${DEPTH_MAX}`)
+  })
+})
+
+describe('the CBOR profile (PROTOCOL 4): what any encoder may write', () => {
+  test.each([
+    ['an empty map', 'a0', {}],
+    ['an empty map, eight bytes of count', 'bb0000000000000000', {}],
+    ['one in eight bytes, as a number', 'a161611b0000000000000001', { a: 1 }],
+    ['-1 in eight bytes', 'a161613b0000000000000000', { a: -1 }],
+    ['2^53-1', 'a161611b001fffffffffffff', { a: Number.MAX_SAFE_INTEGER }],
+    ['-(2^53-1)', 'a161613b001ffffffffffffe', { a: Number.MIN_SAFE_INTEGER }],
+    ['-2^32', 'a161613affffffff', { a: -4294967296 }],
+    ['a float of two bytes', 'a16161f93e00', { a: 1.5 }],
+    ['the largest float of two bytes', 'a16161f97bff', { a: 65504 }],
+    ['a float of four bytes', 'a16161fa3fc00000', { a: 1.5 }],
+    ['a float beyond 2^53', 'a16161fb7e37e43c8800759c', { a: 1e300 }],
+    ['null', 'a16161f6', { a: null }],
+    ['booleans', 'a1616182f4f5', { a: [false, true] }],
+    ['UTF-8', 'a16161 68c3a4f09f9a8122 2e', { a: 'ä🚁".' }],
+    ['keys out of order', 'a2616201616102', { b: 1, a: 2 }],
+    [
+      '__proto__ as any other key',
+      `a1 69${Buffer.from('__proto__').toString('hex')} 01`,
+      JSON.parse('{"__proto__":1}'),
+    ],
+  ])('%s', (_, text, value) => {
+    const got = read(hex(text))
+    expect(got).toEqual({ map: new Map(Object.entries(value)) })
+  })
+})
+
+const LARGE = { numRuns: 20_000 }
+const scalar = fc.oneof(
+  fc.maxSafeInteger(),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.boolean(),
+  fc.constant(null),
+  fc.string({ unit: 'grapheme' }),
+)
+const document = fc.dictionary(
+  fc.string({ unit: 'grapheme', maxLength: 8 }),
+  fc.oneof(scalar, fc.array(scalar), fc.dictionary(fc.string({ maxLength: 4 }), fc.oneof(scalar, fc.array(scalar)))),
+)
+const asMaps = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(asMaps)
+  if (typeof value === 'number') return value + 0
+  if (typeof value !== 'object' || value === null) return value
+  return new Map(Object.entries(value).map(([key, inner]) => [key, asMaps(inner)]))
+}
+const withoutNegativeZero = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNegativeZero)
+  if (value instanceof Map) return new Map([...value].map(([key, inner]) => [key, withoutNegativeZero(inner)]))
+  return typeof value === 'number' ? value + 0 : value
+}
+
+describe('the CBOR profile (PROTOCOL 4): against other libraries', () => {
+  const wide = new Encoder({ useRecords: false, variableMapSize: false, tagUint8Array: false })
+  test.each([
+    ['cborg', (value: unknown) => cborg.encode(value)],
+    ['cborg, all floats wide', (value: unknown) => cborg.encode(value, { float64: true })],
+    ['cbor-x', (value: unknown): Uint8Array => wide.encode(value)],
+  ])('what %s writes is read back', (_, write) => {
+    fc.assert(
+      fc.property(document, (value) => {
+        const got = read(write(value))
+        if (!('map' in got)) throw new Error(`byte ${got.offset}: ${got.problem}`)
+        expect(withoutNegativeZero(got.map)).toEqual(asMaps(value))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('G5 random bytes never throw, and what is accepted cborg, strict, reads alike', () => {
+    let accepted = 0
+    // Small maps and arrays, so that some of it is accepted.
+    const byte = fc.oneof(fc.integer({ min: 0, max: 255 }), fc.constantFrom(0x60, 0x61, 0x80, 0xa0, 0xa1, 0xf5, 0xf6))
+    const bytes = fc.tuple(fc.constantFrom(0xa0, 0xa1, 0xa1, 0xa2), fc.array(byte, { maxLength: 24 }))
+    fc.assert(
+      fc.property(bytes, ([first, rest]) => {
+        const message = Uint8Array.from([first, ...rest])
+        const problem = checkProfile(message)
+        const got = read(message)
+        expect('map' in got).toBe(problem === undefined)
+        if (!('map' in got)) return
+        accepted++
+        expect(got.map).toEqual(strictly(message))
+      }),
+      LARGE,
+    )
+    expect(accepted).toBeGreaterThan(100)
+  })
+
+  test('G5 a good message with bytes changed or cut never throws, and agrees as well', () => {
+    const good = cborg.encode({ v: 1, list: [1, 2.5, 'é', null], inner: { a: true, b: 70_000, c: -1 } })
+    const edits = fc.array(fc.tuple(fc.nat(good.length - 1), fc.nat(255)), { minLength: 1, maxLength: 3 })
+    fc.assert(
+      fc.property(edits, fc.integer({ min: 1, max: good.length }), fc.boolean(), (changes, length, cut) => {
+        const message = Uint8Array.from(good)
+        for (const [at, value] of changes) message[at] = value
+        const got = read(cut ? message.subarray(0, length) : message)
+        if ('map' in got) expect(got.map).toEqual(strictly(cut ? message.subarray(0, length) : message))
+      }),
+      LARGE,
+    )
+  })
+
+  test('what cborg, strict, refuses is refused', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+        let agreed = true
+        try {
+          strictly(bytes)
+        } catch {
+          agreed = false
+        }
+        if (!agreed) expect(checkProfile(bytes)).toBeDefined()
+      }),
+      LARGE,
+    )
+  })
+
+  test('a view into a larger buffer is read for itself', () => {
+    const around = hex('ffff a16161187b ffff')
+    expect(read(around.subarray(2, 7))).toEqual({ map: new Map([['a', 123]]) })
+  })
+
+  test('visits see every value of a map with its depth and bytes', () => {
+    const seen: unknown[] = []
+    const message = hex('a2 6161 81a1616218ff 6163 00')
+    expect(checkProfile(message, (...visit) => seen.push(visit))).toBeUndefined()
+    expect(seen).toEqual([
+      ['b', 3, 7, 9],
+      ['a', 1, 3, 9],
+      ['c', 1, 11, 12],
+    ])
+  })
+})
