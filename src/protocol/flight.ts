@@ -1,0 +1,20 @@
+// What an effect under way works with, in one session.
+
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Core } from '../core/core.ts'
+import type { Acknowledgements } from './acknowledgement.ts'
+import type { Port } from './port.ts'
+import type { Takeover } from './takeover.ts'
+import type { VehicleView } from './vehicle.ts'
+
+export interface Flight {
+  readonly catalog: Catalog
+  readonly core: Core
+  readonly port: Port
+  readonly view: VehicleView
+  readonly takeover: Takeover
+  readonly acks: Acknowledgements
+}
+
+/** The u32 that goes into a frame's time stamp: ms of our monotonic clock. */
+export const stamp = (now_ms: number): number => Math.floor(now_ms) % 2 ** 32

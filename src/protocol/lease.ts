@@ -1,0 +1,327 @@
+// A lease: an effect under way on the vehicle, from its crossing to its end (PROTOCOL 8). A command's frames go out once,
+// each confirmed before the next; a setpoint's go out at its rate. Anything but allow ends a lease for ever.
+
+import { Kind, Phase, Reason } from '../../build/abi.ts'
+import type { Lease as Effect, EffectStep } from '../catalog/catalog.ts'
+import type { Gate } from '../core/core.ts'
+import type { ContingencyName, Shown } from '../profile/profile.ts'
+import type { Awaiting } from './acknowledgement.ts'
+import { type Flight, stamp } from './flight.ts'
+import type { Instance } from './plan.ts'
+import type { Acknowledgement, ReportedTarget } from './port.ts'
+import type { Underway } from './takeover.ts'
+
+/** How a lease ended. `detail` is the core's number, or words. */
+export interface Ending {
+  readonly phase: Phase
+  readonly reason: Reason
+  readonly detail: number | string | undefined
+}
+
+/** No ACK for this long: the command may have begun; the state decides. */
+const UNANSWERED_MS = 500
+/** The longest time between two judgements of any lease. */
+const GAP_MS = 500
+/** A refused engagement is tried again with each frame, this long. */
+const REFUSED_MS = 1000
+/** A target that is not ours, reported this long, is somebody else commanding inside our mode. */
+const FOREIGN_MS = 1000
+/** How far a reported target may be from ours: rounding, and the autopilot's own conversion. */
+const FOREIGN_DEG = 3e-5
+
+const MAV_RESULT = ['accepted', 'temporarily rejected', 'denied', 'unsupported', 'failed', 'in progress', 'cancelled']
+const isGood = (result: number): boolean => result === 0 || result === 5
+const failed = (reason: Reason, detail?: number | string): Ending => ({ phase: Phase.failed, reason, detail })
+
+export abstract class Lease implements Awaiting {
+  readonly instance: Instance
+  readonly effect: Effect
+  readonly underway: Underway
+  protected readonly flight: Flight
+  protected readonly begun_ms: number
+  protected judged_ms: number
+  /** Of the frame that was last sent with a command. */
+  protected sent_ms = Number.NEGATIVE_INFINITY
+  protected acked = false
+  protected refusal: number | undefined
+
+  constructor(flight: Flight, instance: Instance, effect: Effect, now_ms: number) {
+    this.flight = flight
+    this.instance = instance
+    this.effect = effect
+    this.begun_ms = now_ms
+    this.judged_ms = now_ms
+    this.underway = {
+      leads: effect.leads,
+      endsWithHold: effect.endsWithHold,
+      commanded: false,
+      confirmed: false,
+      arming: false,
+    }
+    flight.takeover.begin(this.underway)
+  }
+
+  elapsed_ms(now_ms: number): number {
+    return now_ms - this.begun_ms
+  }
+
+  answered(ack: Acknowledgement): void {
+    if (isGood(ack.result)) this.acked = true
+    else this.refusal = ack.result
+  }
+
+  /** What must be sent, in order, when it ends without being done. `onGround`: known to stand there. */
+  abstract contingency(onGround: boolean): readonly ContingencyName[]
+
+  /** `done`, where the type has one and the effect has come far enough for it to be asked. */
+  abstract isDone(now_ms: number): boolean
+
+  /** The checks of the next frame, and the frame when it is due. Returns how the lease ended, if it did. */
+  advance(barriers: number, now_ms: number): Ending | undefined {
+    const gap_ms = now_ms - this.judged_ms
+    this.judged_ms = now_ms
+    if (gap_ms >= this.gap_ms) return failed(Reason.tick_missed, `${Math.round(gap_ms)} ms`)
+    return this.proceed(barriers, now_ms)
+  }
+
+  /** The longest time between two judgements. */
+  protected abstract readonly gap_ms: number
+  protected abstract proceed(barriers: number, now_ms: number): Ending | undefined
+
+  /** Its end, whatever it was: answers that are still out belong to nobody. */
+  finish(now_ms: number): void {
+    this.flight.acks.abandon(this, now_ms)
+    this.flight.takeover.finish(this.underway)
+  }
+
+  protected askCore(frame: number, barriers: number, now_ms: number): Gate {
+    return this.flight.core.frame(this.instance.sequence, frame, barriers, now_ms, stamp(now_ms))
+  }
+
+  /** Sends a frame of a command under the mode guard, and notes what it may bring about. */
+  protected command(step: EffectStep, barriers: number, now_ms: number): Ending | undefined {
+    const { takeover } = this.flight
+    if (step.changesMode && !takeover.inControl(now_ms)) return failed(Reason.not_in_control)
+    const verdict = this.askCore(step.frame, barriers, now_ms)
+    if (verdict.decision !== 'allow') return failed(verdict.reason, verdict.detail)
+    return this.flight.port.send(verdict.frame!) ? this.commanded(step, now_ms) : failed(Reason.link_lost)
+  }
+
+  /** A frame with a command has left. */
+  protected commanded(step: EffectStep, now_ms: number): undefined {
+    this.sent_ms = now_ms
+    this.acked = false
+    this.refusal = undefined
+    this.flight.acks.sent(step.command, this)
+    if (step.changesMode) this.flight.takeover.commands(this.underway)
+    if (step.arms) this.underway.arming = true
+  }
+
+  /** The state shows it: by any fresh report once it is acknowledged, else by one received after the frame left. */
+  protected isShown(shown: Shown, now_ms: number): boolean {
+    return this.flight.view.shows(shown, this.acked ? Number.NEGATIVE_INFINITY : this.sent_ms, now_ms)
+  }
+
+  protected refused(): Ending | undefined {
+    if (this.refusal === undefined) return undefined
+    return failed(Reason.refused, MAV_RESULT[this.refusal] ?? `result ${this.refusal}`)
+  }
+}
+
+export class CommandLease extends Lease {
+  #step = 0
+  #sends = 1
+  #confirmedAll = false
+  protected readonly gap_ms = GAP_MS
+
+  /** The first frame has just left. */
+  constructor(flight: Flight, instance: Instance, effect: Effect, now_ms: number) {
+    super(flight, instance, effect, now_ms)
+    this.commanded(this.#current, now_ms)
+  }
+
+  get #current(): EffectStep {
+    return this.effect.steps[this.#step]!
+  }
+
+  /** Until its last frame is confirmed that is the undo, afterwards `otherwise`. */
+  contingency(onGround: boolean): readonly ContingencyName[] {
+    const { undo, otherwise } = this.effect
+    const steps = onGround ? undo.ground : undo.air
+    if (!this.#confirmedAll && steps.length > 0) return steps
+    return otherwise === 'none' ? [] : [otherwise]
+  }
+
+  get isConfirmed(): boolean {
+    return this.#confirmedAll
+  }
+
+  isDone(now_ms: number): boolean {
+    if (!this.#confirmedAll) return false
+    if (this.instance.is.done === undefined) return true
+    return this.flight.core.done(this.instance.sequence, this.elapsed_ms(now_ms), now_ms)
+  }
+
+  protected proceed(barriers: number, now_ms: number): Ending | undefined {
+    if (this.#confirmedAll) return undefined
+    const refused = this.refused()
+    if (refused) return refused
+    if (!this.#isConfirmed(now_ms)) return this.#await(barriers, now_ms)
+    if (this.#step + 1 === this.effect.steps.length) {
+      this.#confirmedAll = true
+      return undefined
+    }
+    this.#step++
+    this.#sends = 1
+    return this.command(this.#current, barriers, now_ms)
+  }
+
+  #isConfirmed(now_ms: number): boolean {
+    const { shows } = this.#current
+    if (this.acked) return !this.#awaitsShown || shows === undefined || this.isShown(shows, now_ms)
+    return now_ms - this.sent_ms >= UNANSWERED_MS && shows !== undefined && this.isShown(shows, now_ms)
+  }
+
+  /** The next frame, and a handoff's end, wait until the state shows this one. */
+  get #awaitsShown(): boolean {
+    return this.#current.awaits_ms > 0 || this.instance.is.kind === Kind.handoff
+  }
+
+  #await(barriers: number, now_ms: number): Ending | undefined {
+    const step = this.#current
+    const waited_ms = now_ms - this.sent_ms
+    if (this.acked) {
+      const longest_ms = Math.max(step.awaits_ms, UNANSWERED_MS)
+      return waited_ms >= longest_ms ? failed(Reason.unacknowledged, 'not shown') : undefined
+    }
+    if (waited_ms >= UNANSWERED_MS) return failed(Reason.unacknowledged)
+    const each_ms = UNANSWERED_MS / (this.effect.retransmit + 1)
+    if (this.#sends > this.effect.retransmit || waited_ms < each_ms) return undefined
+    // A second take-off in the air climbs again.
+    const takeoff = step.shows !== undefined && 'mode' in step.shows && step.shows.mode === 'TAKEOFF'
+    if (takeoff && !this.flight.view.isOnGround(now_ms)) return undefined
+    this.#sends++
+    return this.command(step, barriers, now_ms)
+  }
+}
+
+/** What a setpoint lease needs to know of its type beyond a command's. */
+export type SetpointEffect = Effect & {
+  readonly period_ms: number
+  readonly dwell_ms: number
+  readonly engagement: EffectStep
+}
+
+const STREAM = 0
+
+export class SetpointLease extends Lease {
+  readonly #period_ms: number
+  readonly #dwell_ms: number
+  readonly #engagement: EffectStep
+  readonly #framesBefore: number
+  readonly #shown_ms: number
+  readonly #shows: Shown
+  protected readonly gap_ms: number
+  #frames = 1
+  #due_ms: number
+  #stage: 'warming' | 'commanded' | 'engaged'
+  #firstCommand_ms = Number.POSITIVE_INFINITY
+  #unanswered = false
+  #doneSince_ms: number | undefined
+  #foreignSince_ms: number | undefined
+
+  /** The first frame has just left. */
+  constructor(flight: Flight, instance: Instance, effect: SetpointEffect, now_ms: number) {
+    super(flight, instance, effect, now_ms)
+    const { engagement } = flight.catalog.profile
+    this.#period_ms = effect.period_ms
+    this.#dwell_ms = effect.dwell_ms
+    this.#engagement = effect.engagement
+    this.#framesBefore = engagement.framesBefore
+    this.#shown_ms = engagement.shown_ms
+    this.#shows = { mode: engagement.mode }
+    this.gap_ms = Math.min(3 * effect.period_ms, GAP_MS)
+    this.#due_ms = now_ms + effect.period_ms
+    this.#stage = 'warming'
+    if (flight.takeover.isEngaged(now_ms)) {
+      // One goto after another: no mode command, and every end is by contingency.
+      flight.takeover.commands(this.underway)
+      this.underway.confirmed = true
+      this.#stage = 'engaged'
+    }
+  }
+
+  /** Before the mode command nothing moves, so nothing needs to be stopped. */
+  contingency(): readonly ContingencyName[] {
+    return this.#stage === 'warming' || this.effect.otherwise === 'none' ? [] : [this.effect.otherwise]
+  }
+
+  isDone(now_ms: number): boolean {
+    if (this.#stage !== 'engaged') return false
+    const done = this.flight.core.done(this.instance.sequence, this.elapsed_ms(now_ms), now_ms)
+    if (!done) this.#doneSince_ms = undefined
+    else this.#doneSince_ms ??= now_ms
+    return this.#doneSince_ms !== undefined && now_ms - this.#doneSince_ms >= this.#dwell_ms
+  }
+
+  protected proceed(barriers: number, now_ms: number): Ending | undefined {
+    // Judged at every step, sent when due.
+    const verdict = this.askCore(STREAM, barriers, now_ms)
+    if (verdict.decision !== 'allow') return failed(verdict.reason, verdict.detail)
+    if (now_ms < this.#due_ms) return this.#engage(false, barriers, now_ms)
+    const late_ms = now_ms - this.#due_ms
+    // The schedule does not drift: the next frame is due a whole number of periods after the first.
+    while (this.#due_ms <= now_ms) this.#due_ms += this.#period_ms
+    if (late_ms > this.#period_ms / 2) return this.#engage(false, barriers, now_ms) // a late tick sends nothing
+    if (!this.flight.port.send(verdict.frame!)) return failed(Reason.link_lost)
+    this.#frames++
+    return this.#engage(true, barriers, now_ms)
+  }
+
+  #engage(sent: boolean, barriers: number, now_ms: number): Ending | undefined {
+    if (this.#stage === 'engaged') return this.#answer(now_ms)
+    if (this.#stage === 'warming') {
+      return sent && this.#frames >= this.#framesBefore ? this.#commandMode(barriers, now_ms) : undefined
+    }
+    if (this.refusal !== undefined) {
+      if (now_ms - this.#firstCommand_ms >= REFUSED_MS) return this.refused()
+      return sent ? this.#commandMode(barriers, now_ms) : undefined
+    }
+    if (this.isShown(this.#shows, now_ms)) {
+      this.underway.confirmed = true
+      this.#stage = 'engaged'
+      return undefined
+    }
+    const longest_ms = this.acked ? this.#shown_ms : UNANSWERED_MS
+    if (now_ms - this.sent_ms < longest_ms) return undefined
+    return failed(Reason.unacknowledged, this.acked ? 'not shown' : undefined)
+  }
+
+  #commandMode(barriers: number, now_ms: number): Ending | undefined {
+    const ended = this.command(this.#engagement, barriers, now_ms)
+    if (ended) return ended
+    this.#stage = 'commanded'
+    this.#firstCommand_ms = Math.min(this.#firstCommand_ms, now_ms)
+    return undefined
+  }
+
+  /** Engaged by what the state shows; an ACK that never comes must not be taken for another's. */
+  #answer(now_ms: number): undefined {
+    if (this.acked || this.#unanswered || now_ms - this.sent_ms < UNANSWERED_MS) return
+    this.#unanswered = true
+    this.flight.acks.abandon(this, now_ms)
+  }
+
+  /**
+   * The target that the autopilot reports. True once one that is not ours was reported for a second while engaged: somebody
+   * else commands inside our mode. `ours` is the bound position, for setpoints that have one.
+   */
+  isForeign(reported: ReportedTarget, ours: ReportedTarget | undefined, now_ms: number): boolean {
+    const near =
+      ours === undefined ||
+      (Math.abs(reported.lat - ours.lat) <= FOREIGN_DEG && Math.abs(reported.lon - ours.lon) <= FOREIGN_DEG)
+    if (near || this.#stage !== 'engaged') this.#foreignSince_ms = undefined
+    else this.#foreignSince_ms ??= now_ms
+    return this.#foreignSince_ms !== undefined && now_ms - this.#foreignSince_ms >= FOREIGN_MS
+  }
+}

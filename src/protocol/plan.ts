@@ -1,0 +1,97 @@
+// A plan: the components of the response that started it, with their later replacements (PROTOCOL 2).
+
+import { Kind, Phase } from '../../build/abi.ts'
+import type { ComponentType } from '../catalog/catalog.ts'
+import type { Speaker } from './agent.ts'
+import type { Lease } from './lease.ts'
+import type { Obligations } from './obligation.ts'
+
+/** A retained component, from its admission to its end. `sequence` is its name in the core's ledger. */
+export interface Instance {
+  readonly sequence: number
+  readonly plan: Plan
+  readonly id: string
+  /** Type number and type. */
+  readonly type: number
+  readonly is: ComponentType
+  readonly generation: number
+  /** Ordinal of the snapshot that it cites. */
+  readonly snapshot: number
+  readonly prerequisites: readonly Instance[]
+  readonly admitted_ms: number
+  phase: Phase
+  /** Time spent ready to cross, the resource free; and since when it is, as of the last offer. */
+  ready_ms: number
+  readySince_ms: number | undefined
+  /** Its first deferral has been told. */
+  deferred: boolean
+  lease: Lease | undefined
+}
+
+export class Plan {
+  readonly speaker: Speaker
+  /** The response that started it: what `recovers` names. */
+  readonly response: string
+  /** `<agent>/<response>` */
+  readonly name: string
+  readonly obligations: Obligations
+  /** The instance that stands for each id now. */
+  readonly members = new Map<string, Instance>()
+  /** All instances that the core still knows, replaced ones among them, in order of sequence. */
+  readonly instances = new Set<Instance>()
+  /** Superseded, or ended by a handoff: nothing of it crosses any more. */
+  over = false
+
+  constructor(speaker: Speaker, response: string, obligations: Obligations) {
+    this.speaker = speaker
+    this.response = response
+    this.name = `${speaker.agent.name}/${response}`
+    this.obligations = obligations
+  }
+
+  add(instance: Instance): void {
+    this.members.set(instance.id, instance)
+    this.instances.add(instance)
+  }
+
+  /** The uncrossed instances that rest on this one, directly or not, in order of sequence. */
+  uncrossedDependents(of: Instance): Instance[] {
+    const found = new Set<Instance>([of])
+    for (let grown = true; grown; ) {
+      grown = false
+      for (const i of this.instances) {
+        if (found.has(i) || i.phase !== Phase.retained || !i.prerequisites.some((p) => found.has(p))) continue
+        found.add(i)
+        grown = true
+      }
+    }
+    found.delete(of)
+    return [...found].sort((a, b) => a.sequence - b.sequence)
+  }
+
+  /** Instances that ended without completing and on which nothing that is kept rests: the core may forget them. */
+  forgettable(): Instance[] {
+    const needed = new Set<Instance>()
+    for (const i of this.instances) for (const p of i.prerequisites) needed.add(p)
+    return [...this.instances].filter((i) => isEnded(i.phase) && !needed.has(i))
+  }
+}
+
+export const isEnded = (phase: Phase): boolean => phase >= Phase.withheld
+
+const LAST_PHASE: Readonly<Record<Kind, Phase>> = {
+  [Kind.notice]: Phase.released,
+  [Kind.report]: Phase.released,
+  [Kind.request]: Phase.completed,
+  [Kind.handoff]: Phase.completed,
+  [Kind.command]: Phase.completed,
+  [Kind.setpoint]: Phase.completed,
+}
+
+/** A kind's last phase counts as completed (PROTOCOL 2). */
+export const isCompleted = (i: Instance): boolean => i.phase === LAST_PHASE[i.is.kind]
+/** Retained or crossed, and not ended. */
+export const isLive = (i: Instance): boolean => !isEnded(i.phase) && !isCompleted(i)
+export const isAction = (kind: Kind): boolean => kind === Kind.command || kind === Kind.setpoint
+/** Its effect goes to the vehicle: actions, and a handoff, which holds first. */
+export const movesVehicle = (kind: Kind): boolean => isAction(kind) || kind === Kind.handoff

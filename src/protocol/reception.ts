@@ -1,0 +1,89 @@
+// A response as a whole: the checks that refuse all of it, in their order, and nothing changes (PROTOCOL 4).
+
+import { EDGES_MAX, type ReasonWord } from '../../build/abi.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { packetDigest, type Response, readResponse } from '../response/response.ts'
+import type { Speaker } from './agent.ts'
+import type { Control } from './control.ts'
+import type { Plan } from './plan.ts'
+import type { Publication } from './port.ts'
+import type { Session } from './session.ts'
+
+/** Its first 16 hex digits go on the wire. */
+export const wireDigest = (packet: string): string => packet.slice(0, 16)
+
+export interface Refused {
+  readonly packet: string
+  readonly reason: ReasonWord
+  readonly detail: string | undefined
+  readonly response: string | undefined
+  readonly generation: number | undefined
+}
+
+export interface Accepted {
+  readonly packet: string
+  readonly speaker: Speaker
+  readonly response: Response
+  /** Ordinal of the cited snapshot. */
+  readonly snapshot: number
+  /** The live plan that it recovers; undefined when it starts one. */
+  readonly recovers: Plan | undefined
+}
+
+/** Refused, accepted, or the verdict on an accepted packet once more. */
+export function judgeWhole(
+  session: Session,
+  control: Control,
+  catalog: Catalog,
+  input: { readonly agent: string; readonly bytes: Uint8Array; readonly retained: boolean },
+  now_ms: number,
+): { readonly refused: Refused } | { readonly accepted: Accepted } | { readonly again: Publication } {
+  const packet = packetDigest(input.bytes)
+  const refuse = (reason: ReasonWord, detail?: string, claimed?: { response?: string; generation?: number }) => ({
+    refused: { packet, reason, detail, response: claimed?.response, generation: claimed?.generation },
+  })
+  if (input.retained) return refuse('retained_message')
+  const read = readResponse(input.bytes)
+  if ('reason' in read) return refuse(read.reason, read.detail, read.claimed)
+  const { response } = read
+  const speaker = session.speakers.get(input.agent)
+  if (speaker === undefined) return refuse('unknown_agent', input.agent, response)
+  if (control.isRevoked(input.agent)) return refuse('agent_revoked', undefined, response)
+  if (!speaker.withinRate(now_ms)) return refuse('rate_limited', `${speaker.agent.rate} a second`, response)
+
+  const again = speaker.verdictOn(packet)
+  if (again !== undefined) return { again }
+  // G3: what was accepted once is never accepted again, and nothing older than it.
+  if (speaker.has(response.response)) return refuse('response_not_fresh', undefined, response)
+  if (response.generation <= speaker.generation) {
+    return refuse('generation_not_fresh', `the last was ${speaker.generation}`, response)
+  }
+  const snapshot = session.snapshotOrdinal(response.snapshot)
+  const taken_ms = snapshot === undefined ? undefined : session.core.taken(snapshot)
+  if (snapshot === undefined || taken_ms === undefined) return refuse('unknown_snapshot', undefined, response)
+  if (now_ms - taken_ms > catalog.evidenceMaxAge_ms) {
+    const detail = `${Math.round(now_ms - taken_ms)} ms old, at most ${catalog.evidenceMaxAge_ms}`
+    return refuse('evidence_expired', detail, response)
+  }
+  const recovers = response.recovers === undefined ? undefined : livePlan(speaker, response.recovers)
+  if (response.recovers !== undefined && recovers === undefined) return refuse('no_such_plan', undefined, response)
+  const edges = response.components.reduce((sum, c) => sum + c.requires.length, 0)
+  const capacity = session.core.capacity()
+  if (response.components.length > capacity.instances || edges + standingEdges(recovers) > capacity.edges) {
+    return refuse('no_capacity', undefined, response)
+  }
+  return { accepted: { packet, speaker, response, snapshot, recovers } }
+}
+
+/** This agent's live plan under the id of its starting response, or under its whole name. */
+function livePlan(speaker: Speaker, named: string): Plan | undefined {
+  const { plan } = speaker
+  return plan !== undefined && !plan.over && (named === plan.response || named === plan.name) ? plan : undefined
+}
+
+/** Admission looks at the plan's edges as well: they count against the graph's bound. */
+function standingEdges(plan: Plan | undefined): number {
+  let edges = 0
+  for (const i of plan?.members.values() ?? []) edges += i.prerequisites.length
+  return Math.min(edges, EDGES_MAX)
+}

@@ -1,0 +1,56 @@
+// A session: everything that must not outlive a restart, a trap or a reboot of the autopilot (PROTOCOL 2 and 11).
+//
+// G3 across power loss rests on forgetting: tokens, plans and snapshots carry the session's 64 random bits, so what was
+// said in an older session names nothing in this one, and no disk is on the path.
+
+import { SNAPSHOTS_MAX } from '../../build/abi.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Core } from '../core/core.ts'
+import { Speaker } from './agent.ts'
+
+export class Session {
+  /** 16 hex digits. */
+  readonly id: string
+  readonly core: Core
+  readonly speakers: ReadonlyMap<string, Speaker>
+  readonly boot = new BootWatch()
+  /** Ordinal of the newest snapshot; 0 before the first. */
+  newest = 0
+
+  constructor(id: string, core: Core, catalog: Catalog) {
+    this.id = id
+    this.core = core
+    this.speakers = new Map(catalog.agents.map((agent, index) => [agent.name, new Speaker(index, agent)]))
+  }
+
+  /** The name under which a snapshot is published: no other session has it. */
+  snapshotName(ordinal: number): string {
+    return `${this.id}-${ordinal}`
+  }
+
+  /** The ordinal behind a name, where it is one of the newest SNAPSHOTS_MAX of this session. */
+  snapshotOrdinal(name: string): number | undefined {
+    const match = /^([0-9a-f]{16})-([1-9][0-9]{0,9})$/.exec(name)
+    if (match?.[1] !== this.id) return undefined
+    const ordinal = Number(match[2])
+    return ordinal <= this.newest && ordinal > this.newest - SNAPSHOTS_MAX ? ordinal : undefined
+  }
+}
+
+/** How far a time since boot may fall without a reboot, ms. PX4 mixes 200 ms between message types, never within one. */
+const BOOT_FALL_MS = 1000
+const BOOT_MODULUS = 2 ** 32
+
+/** Sees a reboot: the same message type's `time_boot_ms` falls by more than a second, modulo 2^32 (PROTOCOL 11). */
+export class BootWatch {
+  readonly #last = new Map<number, number>()
+
+  /** True when this report tells of a reboot. */
+  fell(message: number, boot_ms: number): boolean {
+    const last = this.#last.get(message)
+    this.#last.set(message, boot_ms)
+    if (last === undefined) return false
+    const fall_ms = (((last - boot_ms) % BOOT_MODULUS) + BOOT_MODULUS) % BOOT_MODULUS
+    return fall_ms > BOOT_FALL_MS && fall_ms < BOOT_MODULUS / 2
+  }
+}

@@ -1,0 +1,119 @@
+// Who has the vehicle: which mode our own effects explain, and whether a frame may change the mode (PROTOCOL 8, "Takeover"
+// and "Mode guard"). Autopilots let a companion override the pilot and cancel failsafes, so we do not ask them.
+
+import type { Mode } from '../profile/profile.ts'
+import { MODE_AGE_MS, type VehicleView } from './vehicle.ts'
+
+/** An effect of ours that changes the mode, from its crossing to its end. */
+export interface Underway {
+  /** Modes that the vehicle goes through because of it. */
+  readonly leads: readonly Mode[]
+  /** `land` and `return`: once on the ground they explain any mode that we set. */
+  readonly endsWithHold: boolean
+  /** A frame that changes the mode has left. */
+  commanded: boolean
+  /** The mode has been shown: from now on only this effect explains. */
+  confirmed: boolean
+  /** An arm frame has left. */
+  arming: boolean
+}
+
+export class Takeover {
+  readonly #view: VehicleView
+  readonly #engaged: Mode
+  readonly #underway = new Set<Underway>()
+  /** Modes that a frame of ours set in this session; at its start the setpoint mode counts as ours. */
+  readonly #ours: Set<Mode>
+  /** What the last-finished effect explains; at a session's start HOLD and the setpoint mode. */
+  #explained: Set<Mode>
+  #endedOnGround = false
+  /** No effect of ours and no operator has explained anything in this session yet. */
+  #fresh = true
+  /** The session found the setpoint mode as intended mode: a mere setpoint would engage it. */
+  #foundEngaged: boolean | undefined
+
+  constructor(view: VehicleView, engaged: Mode) {
+    this.#view = view
+    this.#engaged = engaged
+    this.#ours = new Set([engaged])
+    this.#explained = new Set(['HOLD', engaged])
+  }
+
+  begin(effect: Underway): void {
+    if (effect.leads.length > 0) this.#underway.add(effect)
+  }
+
+  /** A frame that changes the mode is about to leave for this effect. */
+  commands(effect: Underway): void {
+    effect.commanded = true
+    this.#fresh = false
+    for (const mode of effect.leads) this.#ours.add(mode)
+  }
+
+  finish(effect: Underway): void {
+    if (!this.#underway.delete(effect) || !effect.commanded) return
+    if (effect.confirmed) this.#explained = new Set(effect.leads)
+    else for (const mode of effect.leads) this.#explained.add(mode)
+    this.#endedOnGround = effect.endsWithHold
+  }
+
+  /** The mode is one that we set, or the one that the vehicle would rest in. */
+  isOurs(mode: Mode): boolean {
+    return mode === 'HOLD' || this.#ours.has(mode)
+  }
+
+  /** The setpoint mode is shown, and by us: a stream needs no mode command. */
+  isEngaged(now_ms: number): boolean {
+    const seen = this.#view.mode(now_ms)
+    if (seen === undefined || !seen.fresh || seen.age_ms > MODE_AGE_MS || this.foundEngaged) return false
+    return seen.mode === this.#engaged && seen.intended === this.#engaged && this.#ours.has(this.#engaged)
+  }
+
+  get foundEngaged(): boolean {
+    return this.#foundEngaged ?? false
+  }
+
+  /** True when the newest mode report says that the pilot, a failsafe or somebody else has the vehicle. */
+  judge(now_ms: number): boolean {
+    const seen = this.#view.mode(now_ms)
+    if (seen === undefined || !seen.fresh) return false
+    if (this.#foundEngaged !== false) this.#foundEngaged = seen.intended === this.#engaged
+    const explained = this.#explains(seen.mode, now_ms)
+    for (const effect of this.#underway) {
+      if (effect.commanded && effect.leads.includes(seen.mode) && effect.leads.includes(seen.intended)) {
+        effect.confirmed = true
+      }
+    }
+    if (!this.#view.isArmed(now_ms)) return false // disarmed, nothing latches
+    return !explained || (this.#fresh && seen.mode !== seen.intended)
+  }
+
+  #explains(mode: Mode, now_ms: number): boolean {
+    const live = [...this.#underway]
+    if (live.some((effect) => effect.leads.includes(mode))) return true
+    if ((live.length === 0 || live.some((effect) => !effect.confirmed)) && this.#explained.has(mode)) return true
+    const landing = live.some((effect) => effect.endsWithHold) || (live.length === 0 && this.#endedOnGround)
+    return landing && this.#ours.has(mode) && this.#view.isOnGround(now_ms)
+  }
+
+  /**
+   * The mode guard: a frame that changes the mode may leave. Standing disarmed there is nobody to override. Otherwise the
+   * newest mode report is at most 1 s old, mode equals intended mode, the system is not critical, and the mode is HOLD or
+   * one that we set.
+   */
+  inControl(now_ms: number): boolean {
+    const arming = [...this.#underway].some((effect) => effect.arming)
+    if (!arming && this.#view.isOnGround(now_ms) && this.#view.isDisarmed(now_ms)) return true
+    const seen = this.#view.mode(now_ms)
+    if (seen === undefined || seen.age_ms > MODE_AGE_MS || seen.mode !== seen.intended) return false
+    return this.#view.isUncritical(now_ms) && this.isOurs(seen.mode)
+  }
+
+  /** The operator gives control back: the mode then shown counts as explained until our next effect (PROTOCOL 10). */
+  resumed(now_ms: number): void {
+    const seen = this.#view.mode(now_ms)
+    this.#explained = new Set(seen === undefined ? ['HOLD'] : [seen.mode])
+    this.#endedOnGround = false
+    this.#fresh = false
+  }
+}

@@ -1,0 +1,318 @@
+// A stage for the engine on virtual time: a fake port, a scripted autopilot, the reference catalog. What the tests of
+// `src/protocol` share. The autopilot here only does what a test tells it; the simulated vehicle is another thing.
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Catalog } from '../../../src/catalog/catalog.ts'
+import { loadCatalog } from '../../../src/catalog/load.ts'
+import type { CoreFactory, CoreFrame } from '../../../src/core/core.ts'
+import { LANDED, MODES, type Landed, type Mode } from '../../../src/profile/profile.ts'
+import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
+import type { JournalEntry, Publication } from '../../../src/protocol/port.ts'
+import { type LogEvent, Runtime } from '../../../src/protocol/runtime.ts'
+import { encode } from '../../../src/response/write.ts'
+
+const catalogFile = fileURLToPath(new URL('../../../examples/px4-multirotor/catalog.yaml', import.meta.url))
+
+/** The reference catalog, with parts of its text replaced. */
+export function referenceCatalog(...replacements: [string, string][]): Catalog {
+  let text = readFileSync(catalogFile, 'utf8')
+  for (const [from, to] of replacements) {
+    if (!text.includes(from)) throw new Error(`the reference catalog has no ${from}`)
+    text = text.replace(from, to)
+  }
+  return loadCatalog(text, 'catalog.yaml', [px4Multirotor])
+}
+
+export const HOME = { lat: 47.397742, lon: 8.545594, amsl: 488 }
+export const CMD = { setMode: 176, arm: 400, takeoff: 22 } as const
+/** Message ids of the frames. */
+export const MSG = { commandLong: 76, setpointLocal: 84, setpointGlobal: 86 } as const
+
+export interface Sent {
+  readonly at_ms: number
+  readonly message: number
+  readonly payload: Uint8Array
+  /** COMMAND_LONG only. */
+  readonly command: number | undefined
+  /** DO_SET_MODE only: the mode asked for. */
+  readonly mode: Mode | undefined
+}
+
+export interface ComponentSaid {
+  readonly id: string
+  readonly type: string
+  readonly payload?: Readonly<Record<string, unknown>>
+  readonly requires?: readonly string[]
+}
+
+export class Stage {
+  readonly catalog: Catalog
+  readonly runtime: Runtime
+  readonly sent: Sent[] = []
+  readonly published: Publication[] = []
+  readonly log: LogEvent[] = []
+  readonly world = new Map<string, number>()
+  now_ms = 1000
+  /** Refuses to send. */
+  down = false
+  /** Telemetry flows: every field of the world is observed again each 50 ms. */
+  streaming = true
+  /** Answers every COMMAND_LONG with this result after 10 ms, and shows a mode or arming that it asks for after 30 ms. */
+  obeys: boolean
+  journal: JournalEntry | undefined
+  #sessions = 0
+  #later: { at_ms: number; act: () => void }[] = []
+  #streamed_ms = Number.NEGATIVE_INFINITY
+
+  constructor(core: CoreFactory, options: { catalog?: Catalog; obeys?: boolean; journal?: JournalEntry } = {}) {
+    this.catalog = options.catalog ?? referenceCatalog()
+    this.obeys = options.obeys ?? true
+    this.journal = options.journal
+    this.runtime = new Runtime({
+      catalog: this.catalog,
+      core,
+      coreHash: '00'.repeat(32),
+      port: { send: (frame) => this.#send(frame) },
+      journal: {
+        read: () => this.journal,
+        write: (entry) => {
+          this.journal = entry
+        },
+      },
+      random: () => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, ++this.#sessions),
+      wall: () => 1_700_000_000_000 + this.now_ms,
+      version: 'test',
+      log: (event) => this.log.push(event),
+    })
+    this.#take(this.runtime.start(this.now_ms))
+    this.#take(this.runtime.connected(1, 1, this.now_ms))
+    this.ground()
+  }
+
+  /** Disarmed, on the ground, in HOLD, everything as it should be. */
+  ground(): void {
+    this.show({ mode: 'HOLD', armed: false, landed: 'ON_GROUND' })
+    this.set({
+      ready: 1,
+      critical: 0,
+      'estimator.ok': 1,
+      'gps.fix': 3,
+      'gps.satellites': 12,
+      'battery.remaining': 90,
+      'battery.voltage': 16,
+      'position.lat': HOME.lat,
+      'position.lon': HOME.lon,
+      'position.alt': 0,
+      'position.amsl': HOME.amsl,
+      'position.accuracy': 0.3,
+      'local.north': 0,
+      'local.east': 0,
+      'local.down': 0,
+      'velocity.north': 0,
+      'velocity.east': 0,
+      'velocity.down': 0,
+      heading: 0,
+      'home.lat': HOME.lat,
+      'home.lon': HOME.lon,
+      'home.amsl': HOME.amsl,
+      map: 1,
+    })
+  }
+
+  /** Armed, in the air at 10 m, in HOLD (or another mode). */
+  fly(mode: Mode = 'HOLD'): this {
+    this.set({ 'position.alt': 10, 'position.amsl': HOME.amsl + 10, 'local.down': -10 })
+    this.show({ mode, armed: true, landed: 'IN_AIR' })
+    return this.run(1000)
+  }
+
+  /** Fields by name; NaN makes one unknown. */
+  set(fields: Readonly<Record<string, number>>): this {
+    for (const [name, value] of Object.entries(fields)) this.world.set(name, value)
+    this.#stream(Object.keys(fields))
+    return this
+  }
+
+  show(what: { mode?: Mode; intended?: Mode; armed?: boolean; landed?: Landed }): this {
+    const fields: Record<string, number> = {}
+    if (what.mode !== undefined) fields.mode = MODES.indexOf(what.mode)
+    const intended = what.intended ?? what.mode
+    if (intended !== undefined) fields.mode_intended = MODES.indexOf(intended)
+    if (what.armed !== undefined) fields.armed = Number(what.armed)
+    if (what.landed !== undefined) fields.landed = LANDED.indexOf(what.landed)
+    return this.set(fields)
+  }
+
+  acknowledge(command: number, result = 0): this {
+    this.#take(this.runtime.acknowledge({ command, result }, this.now_ms))
+    return this
+  }
+
+  /** Lets time pass, a tick every `every_ms`. */
+  run(for_ms: number, every_ms = 10): this {
+    const end_ms = this.now_ms + for_ms
+    while (this.now_ms < end_ms) {
+      this.now_ms = Math.min(this.now_ms + every_ms, end_ms)
+      for (const { act } of this.#due()) act()
+      if (this.streaming && this.now_ms - this.#streamed_ms >= 50) this.#stream([...this.world.keys()])
+      this.#take(this.runtime.tick(this.now_ms))
+    }
+    return this
+  }
+
+  /** Time passes and nobody ticks. */
+  stall(for_ms: number): this {
+    this.now_ms += for_ms
+    return this
+  }
+
+  later(after_ms: number, act: () => void): void {
+    this.#later.push({ at_ms: this.now_ms + after_ms, act })
+  }
+
+  /** A response that cites the newest snapshot and has the next generation, unless told otherwise. Returns its verdict. */
+  say(components: readonly ComponentSaid[], over: Readonly<Record<string, unknown>> = {}, agent = 'planner'): any {
+    return this.sayBytes(encode(this.response(components, over, agent)), agent)
+  }
+
+  response(components: readonly ComponentSaid[], over: Readonly<Record<string, unknown>> = {}, agent = 'planner') {
+    const snapshot: any = this.newest('snapshot')
+    const generation = this.#generation(agent) + 1
+    return {
+      v: 1,
+      response: `r${generation}`,
+      generation,
+      snapshot: snapshot.snapshot,
+      components: components.map((c) => ({ payload: {}, ...c })),
+      ...over,
+    }
+  }
+
+  sayBytes(bytes: Uint8Array, agent = 'planner', retained = false): any {
+    const from = this.published.length
+    this.#take(this.runtime.receive(agent, bytes, retained, this.now_ms))
+    return this.published.slice(from).find((p) => p.topic === `verdict/${agent}`)?.value
+  }
+
+  context(field: string, value: unknown, retained = false): this {
+    const bytes = encode({ v: 1, value })
+    this.#take(this.runtime.context(field, bytes, retained, this.now_ms, this.now_ms))
+    return this
+  }
+
+  operate(verb: string, message: Readonly<Record<string, unknown>> = {}): this {
+    const control: any = this.newest('control')
+    const bytes = encode({ v: 1, session: control.session, after: control.n, ...message })
+    this.#take(this.runtime.operate(verb, bytes, false, this.now_ms))
+    return this
+  }
+
+  observeBoot(message: number, boot_ms: number): this {
+    const report = { message, boot_ms, observations: [], target: undefined }
+    this.#take(this.runtime.observe(report, this.now_ms, this.now_ms))
+    return this
+  }
+
+  reportTarget(lat: number, lon: number): this {
+    const report = { message: 87, boot_ms: undefined, observations: [], target: { lat, lon } }
+    this.#take(this.runtime.observe(report, this.now_ms, this.now_ms))
+    return this
+  }
+
+  newest(topic: string): unknown {
+    return this.published.findLast((p) => p.topic === topic)?.value
+  }
+
+  values(topic: string): any[] {
+    return this.published.filter((p) => p.topic === topic).map((p) => p.value)
+  }
+
+  /** `phase` or `phase reason` of a component, in order. */
+  phases(component: string, agent = 'planner'): string[] {
+    return this.values(`outcome/${agent}`)
+      .filter((o) => o.component === component)
+      .map((o) => (o.reason === undefined ? o.phase : `${o.phase} ${o.reason}`))
+  }
+
+  lastPhase(component: string, agent = 'planner'): string | undefined {
+    return this.phases(component, agent).at(-1)
+  }
+
+  get obligations(): any[] {
+    return this.values('obligation/planner').flatMap((o) => (o.obligation === undefined ? [] : [o.obligation]))
+  }
+
+  /** Mode commands sent, in order. */
+  modesSent(since_ms = 0): Mode[] {
+    return this.sent.filter((s) => s.at_ms >= since_ms).flatMap((s) => (s.mode === undefined ? [] : [s.mode]))
+  }
+
+  setpoints(since_ms = 0): Sent[] {
+    return this.sent.filter((s) => s.message !== MSG.commandLong && s.at_ms >= since_ms)
+  }
+
+  #generation(agent: string): number {
+    const accepted = this.values(`verdict/${agent}`).filter((v) => v.accepted)
+    return accepted.at(-1)?.generation ?? 0
+  }
+
+  #send(frame: CoreFrame): boolean {
+    if (this.down) return false
+    const payload = frame.payload.slice()
+    const command = frame.message === MSG.commandLong ? new DataView(payload.buffer).getUint16(28, true) : undefined
+    const sent = { at_ms: this.now_ms, message: frame.message, payload, command, mode: modeOf(payload, command) }
+    this.sent.push(sent)
+    if (this.obeys && command !== undefined) this.#obey(sent)
+    return true
+  }
+
+  #obey({ command, mode, payload }: Sent): void {
+    this.later(10, () => this.acknowledge(command!))
+    if (mode !== undefined) this.later(30, () => this.show({ mode }))
+    if (command === CMD.arm) {
+      const armed = new DataView(payload.buffer).getFloat32(0, true) === 1
+      this.later(30, () => this.show({ armed }))
+    }
+    if (command === CMD.takeoff) this.later(30, () => this.show({ mode: 'TAKEOFF' }))
+  }
+
+  #due(): { act: () => void }[] {
+    const due = this.#later.filter((l) => l.at_ms <= this.now_ms)
+    this.#later = this.#later.filter((l) => l.at_ms > this.now_ms)
+    return due
+  }
+
+  #stream(names: readonly string[]): void {
+    if (names.length === this.world.size) this.#streamed_ms = this.now_ms
+    const observations = names.map((name) => {
+      const field = this.catalog.fields.findIndex((f) => f.name === name)
+      if (field < 0) throw new Error(`no field ${name}`)
+      return { field, value: this.world.get(name)! }
+    })
+    const report = { message: 0, boot_ms: undefined, observations, target: undefined }
+    this.#take(this.runtime.observe(report, this.now_ms, this.now_ms))
+  }
+
+  #take(publications: readonly Publication[]): void {
+    this.published.push(...publications)
+  }
+}
+
+const PX4_MODES: Readonly<Record<string, Mode>> = { '4/2': 'TAKEOFF', '4/3': 'HOLD', '4/5': 'RETURN', '4/6': 'LAND', '6/0': 'OFFBOARD' }
+
+function modeOf(payload: Uint8Array, command: number | undefined): Mode | undefined {
+  if (command !== CMD.setMode) return undefined
+  const view = new DataView(payload.buffer)
+  return PX4_MODES[`${view.getFloat32(4, true)}/${view.getFloat32(8, true)}`]
+}
+
+/** A goto so many metres north of home. */
+export const goto = (id: string, north_m: number, requires: readonly string[] = ['range']): ComponentSaid => ({
+  id,
+  type: 'goto',
+  payload: { lat: HOME.lat + north_m / 111_195, lon: HOME.lon, alt: 10 },
+  requires,
+})
+export const range: ComponentSaid = { id: 'range', type: 'report.range' }
+export const notice = (id: string, text = 'on my way'): ComponentSaid => ({ id, type: 'notice.operator', payload: { text } })
