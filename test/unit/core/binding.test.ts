@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { Kind, Phase, Reason } from '../../../build/abi.ts'
+import { loadCore } from '../../../src/core/wasm.ts'
+import { batch, candidate, cited, clauses, field, image, load, now, retain, slot, type } from '../../oracle/sketch.ts'
+
+const types = [
+  type(Kind.command, {
+    payload: [
+      { name: 'alt', kind: 'number', optional: false },
+      { name: 'name', kind: 'string', optional: false },
+      { name: 'yaw', kind: 'number', optional: true },
+    ],
+    support: clauses({ op: 'ge', args: [now(0), cited(0)] }),
+    watches: [1],
+    mayRequire: [{ type: 1, phase: Phase.released }],
+    frames: [{ message: 7, length: 8, stamp: 4, sends: 1, entries: [{ offset: 0, format: 'f32', value: slot(0) }] }],
+  }),
+  type(Kind.notice),
+]
+
+function bound() {
+  const core = load(loadCore, image([field('battery', 1000), field('map', 1000, true)], types))
+  core.observe(0, 50, 0)
+  core.observe(1, 2, 0)
+  const snapshot = core.snapshot(0)
+  const [sequence, notice] = retain(
+    core,
+    batch(snapshot, [candidate(0, { payload: [12.5, 'Straße'], requires: [1] }), candidate(1)]),
+    0,
+  )
+  core.reach(notice!, Phase.released)
+  return { core, sequence: sequence! }
+}
+
+test('G2: b_e is SHA-256 of the record, and the payload is read back from it', () => {
+  const { core, sequence } = bound()
+  expect(core.binding(sequence)).toBe(createHash('sha256').update(core.record(sequence)).digest('hex'))
+  expect(core.payload(sequence)).toEqual([12.5, 'Straße', undefined])
+})
+
+test('G2: whichever byte of the record is flipped between admission and gate, the gate denies', () => {
+  const { core: intact, sequence: first } = bound()
+  expect(intact.gate(first, 0, 0, 0).decision).toBe('allow')
+  for (let i = 0; i < intact.record(first).length; i++) {
+    const { core, sequence } = bound()
+    core.record(sequence)[i]! ^= 1 << (i & 7)
+    expect(core.gate(sequence, 0, 0, 0), `byte ${i}`).toEqual({
+      decision: 'deny',
+      reason: Reason.binding_mismatch,
+      detail: -1,
+    })
+    expect(core.gate(sequence, 0, 0, 0)).toMatchObject({ reason: Reason.token_revoked })
+  }
+})
+
+test('G4: a sequence is never used again, and a forgotten instance is not retained', () => {
+  const { core, sequence } = bound()
+  core.end(sequence, Phase.superseded)
+  core.release(sequence)
+  expect(core.gate(sequence, 0, 0, 0)).toMatchObject({ decision: 'deny', reason: Reason.not_retained })
+  const [next] = retain(core, batch(1, [candidate(1)]), 0)
+  expect(next).toBe(3)
+})
+
+test('G1: an instance that took the slot of a forgotten prerequisite does not stand in for it', () => {
+  const { core, sequence } = bound()
+  core.end(2, Phase.completed)
+  core.release(2)
+  const [other] = retain(core, batch(1, [candidate(1)]), 0)
+  core.reach(other!, Phase.released)
+  expect(core.gate(sequence, 0, 0, 0)).toEqual({ decision: 'deny', reason: Reason.prerequisite_failed, detail: 2 })
+})
