@@ -1,0 +1,241 @@
+// What the exhaustive tests do not reach: the state table, snapshots, limits and misuse, on the core and the oracle alike
+// (PROTOCOL 2, 6).
+
+import { describe, expect, test } from 'vitest'
+import { INSTANCES_MAX, Kind, LEASES_MAX, Phase, Reason, SNAPSHOTS_MAX } from '../../build/abi.ts'
+import { type Core, standing } from '../../src/core/core.ts'
+import { cores } from '../oracle/cores.ts'
+import {
+  batch,
+  both,
+  candidate,
+  cited,
+  clauses,
+  entry,
+  field,
+  frame,
+  image,
+  load,
+  now,
+  num,
+  retain,
+  type,
+} from '../oracle/sketch.ts'
+
+const MODE = 0
+const LEVEL = 1
+const FIELDS = [field('mode', 100, true), field('level', 100)]
+
+describe.each(cores)('%s', (_, make) => {
+  test('G5: a value is usable up to its age and stale after it, unknown before the first and after one not finite', () => {
+    const core = load(make, image(FIELDS, []))
+    const unknown = { validity: 'unknown', value: Number.NaN, age_ms: Number.NaN, version: 0 }
+    expect(core.read(LEVEL, 0)).toEqual(unknown)
+    core.observe(LEVEL, 7, 10)
+    expect(core.read(LEVEL, 110)).toEqual({ validity: 'usable', value: 7, age_ms: 100, version: 0 })
+    expect(core.read(LEVEL, 110.5)).toEqual({ validity: 'stale', value: 7, age_ms: 100.5, version: 0 })
+    core.observe(LEVEL, Number.POSITIVE_INFINITY, 111)
+    expect(core.read(LEVEL, 111)).toEqual(unknown)
+    core.observe(LEVEL, 8, 109)
+    expect(core.read(LEVEL, 111), 'an observation older than the last receipt is ignored').toEqual(unknown)
+    core.observe(LEVEL, 9, 111)
+    expect(core.read(LEVEL, 111)).toEqual({ validity: 'usable', value: 9, age_ms: 0, version: 0 })
+  })
+
+  test('G5: a discrete field has a new version at every change and at every return, and a continuous one has none', () => {
+    const core = load(make, image(FIELDS, []))
+    const steps: readonly (readonly [number, number, number])[] = [
+      [0, 0, 1], // known for the first time
+      [0, 50, 1], // the same
+      [-0, 50, 1], // the same number
+      [1, 60, 2], // changed
+      [1, 160, 2], // just in time
+      [1, 261, 3], // back from stale
+      [2, 400, 4], // back from stale, and changed: one version
+      [Number.NaN, 410, 4], // gone
+      [2, 420, 5], // back from unknown
+      [3, 419, 5], // older than the last receipt: ignored
+    ]
+    for (const [value, at_ms, version] of steps) {
+      core.observe(MODE, value, at_ms)
+      core.observe(LEVEL, value, at_ms)
+      expect(core.read(MODE, 420).version, `${value} at ${at_ms}`).toBe(version)
+      expect(core.read(LEVEL, 420).version).toBe(0)
+    }
+  })
+
+  test('G4: the newest snapshots are kept, and what is not kept cannot be cited', () => {
+    const core = load(make, image([], [type(Kind.notice)]))
+    for (let i = 1; i <= SNAPSHOTS_MAX + 3; i++) expect(core.snapshot(i)).toBe(i)
+    expect([0, 1, 2, 3, SNAPSHOTS_MAX + 4].map((ordinal) => core.taken(ordinal))).toEqual(Array(5).fill(undefined))
+    expect(core.taken(4)).toBe(4)
+    expect(core.taken(SNAPSHOTS_MAX + 3)).toBe(SNAPSHOTS_MAX + 3)
+    expect(() => core.admit(batch(3, [candidate(0)]), 300)).toThrow()
+  })
+
+  test('G5: admission says the first reason of PROTOCOL 5 that applies, with its detail', () => {
+    const payload = [{ name: 'x', kind: 'number', optional: false }] as const
+    const x = { op: 'payload', slot: 0, guarded: false } as const
+    const what = image(FIELDS, [
+      type(Kind.notice),
+      type(Kind.command),
+      type(Kind.command, {
+        payload,
+        bounds: clauses(both('ge', x, num(0)), both('le', x, num(10))),
+        support: clauses(both('ge', now(LEVEL), num(5)), both('ge', cited(LEVEL), num(5)), both('lt', x, num(9))),
+        gate: clauses(both('ge', now(LEVEL), num(6))),
+        watches: [MODE],
+        requires: [0],
+        mayRequire: [
+          { type: 0, phase: Phase.released },
+          { type: 2, phase: Phase.completed },
+        ],
+      }),
+    ])
+    const core = load(make, what)
+    core.observe(MODE, 1, 0)
+    core.observe(LEVEL, 5, 0)
+    const ordinal = core.snapshot(0)
+    const notice = candidate(0)
+    const subject = (rest: object, others = [notice]): readonly [Reason, number, number] => {
+      const said = core.admit(
+        batch(ordinal, [candidate(2, { payload: [1], requires: [1], ...rest }), ...others]),
+        0,
+      )[0]!
+      return [said.reason, said.detail, said.cause]
+    }
+    expect(subject({ form: Reason.type_not_permitted, payload: [11] })).toEqual([Reason.type_not_permitted, -1, -1])
+    expect(subject({ payload: [11], requires: [-1] })).toEqual([Reason.payload_invalid, 1, -1])
+    expect(subject({ payload: [-1] })).toEqual([Reason.payload_invalid, 0, -1])
+    const command = candidate(1)
+    expect(subject({ requires: [2, 1, -1] }, [notice, command])).toEqual([Reason.unknown_prerequisite, 2, -1])
+    expect(subject({ requires: [1, 2] }, [notice, command])).toEqual([Reason.prerequisite_not_allowed, 1, -1])
+    expect(subject({ requires: [0] })).toEqual([Reason.prerequisite_missing, 0, -1])
+    expect(subject({ requires: [0, 1], scope: Reason.out_of_scope })).toEqual([Reason.prerequisite_cycle, -1, -1])
+    expect(subject({ scope: Reason.out_of_scope, barrier: Reason.paused })).toEqual([Reason.out_of_scope, -1, -1])
+    expect(subject({ barrier: Reason.paused, payload: [9.5] })).toEqual([Reason.paused, -1, -1])
+    expect(subject({ payload: [9.5] })).toEqual([Reason.unsupported, 2, -1])
+    expect(subject({})).toEqual([Reason.unsupported, 3, -1])
+
+    core.observe(LEVEL, 6, 0)
+    const doomed = candidate(0, { form: Reason.duplicate_id })
+    expect(subject({}, [doomed])).toEqual([Reason.prerequisite_withheld, -1, 1])
+    core.observe(MODE, 2, 0)
+    expect(subject({ payload: [9.5] })).toEqual([Reason.changed, MODE, -1])
+    core.observe(LEVEL, Number.NaN, 0)
+    expect(subject({})).toEqual([Reason.state_unknown, LEVEL, -1])
+  })
+
+  test('G1: gate clauses wait while it rests, however far, on an action that is not completed', () => {
+    const never = clauses(both('gt', num(0), num(1)))
+    const all = [0, 1, 2].map((t) => ({ type: t, phase: t === 0 ? Phase.released : Phase.completed }))
+    const what = image(
+      [],
+      [
+        type(Kind.notice, { mayRequire: all }),
+        type(Kind.command),
+        type(Kind.setpoint, { gate: never, mayRequire: all }),
+      ],
+    )
+    const core = load(make, what)
+    core.snapshot(0)
+    const reasons = (said: ReturnType<Core['admit']>): Reason[] => said.map(({ reason }) => reason)
+    const notice = candidate(0)
+    expect(reasons(core.admit(batch(1, [candidate(2, { requires: [1] }), notice]), 0))[0]).toBe(Reason.unsupported)
+    const chain = [candidate(2, { requires: [1] }), candidate(0, { requires: [2] }), candidate(1)]
+    expect(reasons(core.admit(batch(1, chain), 0))).toEqual([Reason.none, Reason.none, Reason.none])
+
+    const [action] = retain(core, batch(1, [candidate(1)]), 0) as [number]
+    const rest = { standing: [{ sequence: action, requires: [] }] }
+    const later = batch(1, [candidate(2, { requires: [standing(0)] })], rest)
+    expect(reasons(core.admit(later, 0))).toEqual([Reason.none])
+    core.gate(action, 0, 0, 0)
+    core.reach(action, Phase.completed)
+    expect(reasons(core.admit(later, 0))).toEqual([Reason.unsupported])
+  })
+
+  test('G3: more leases than there is room for wait, and go on when one ends', () => {
+    const core = load(make, image([], [type(Kind.setpoint, { frames: [frame([entry(0, 'u8', num(1))])] })]))
+    core.snapshot(0)
+    const sequences = Array.from({ length: LEASES_MAX + 1 }, () => retain(core, batch(1, [candidate(0)]), 0)[0]!)
+    const last = sequences.pop()!
+    for (const sequence of sequences) expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
+    expect(core.gate(last, 0, 0, 0)).toEqual({ decision: 'defer', reason: Reason.resource_busy, detail: -1 })
+    core.end(sequences[0]!, Phase.failed)
+    expect(core.gate(last, 0, 0, 0).decision).toBe('allow')
+  })
+
+  test('G4: capacity counts what is kept, and comes back when it is released', () => {
+    const what = image([], [type(Kind.notice, { mayRequire: [{ type: 0, phase: Phase.released }] })])
+    const core = load(make, what)
+    core.snapshot(0)
+    const empty = core.capacity()
+    expect(empty.instances).toBe(INSTANCES_MAX)
+    const pair = batch(1, [candidate(0), candidate(0, { requires: [0] })])
+    const all = Array.from({ length: INSTANCES_MAX / 2 }, () => retain(core, pair, 0))
+    expect(core.capacity()).toEqual({ instances: 0, edges: empty.edges - INSTANCES_MAX / 2 })
+    for (const [a, b] of all as [number, number][]) {
+      for (const sequence of [a, b]) core.end(sequence, Phase.superseded)
+      core.release(b)
+      core.release(a)
+    }
+    expect(core.capacity()).toEqual(empty)
+    expect(retain(core, pair, 0)).toEqual([INSTANCES_MAX + 1, INSTANCES_MAX + 2])
+  })
+
+  test('G3: misuse of the ledger throws', () => {
+    const action = type(Kind.setpoint, { frames: [frame([entry(0, 'u8', num(1))], { sends: 1 })] })
+    const fresh = (): readonly [Core, number] => {
+      const core = load(make, image(FIELDS, [action]))
+      core.snapshot(0)
+      return [core, retain(core, batch(1, [candidate(0)]), 0)[0]!]
+    }
+    const crossed = (): readonly [Core, number] => {
+      const [core, sequence] = fresh()
+      core.gate(sequence, 0, 0, 0)
+      core.reach(sequence, Phase.dispatched)
+      return [core, sequence]
+    }
+    const ended = (): readonly [Core, number] => {
+      const [core, sequence] = crossed()
+      core.end(sequence, Phase.failed)
+      return [core, sequence]
+    }
+    const wrong: readonly [string, () => readonly [Core, number], (core: Core, sequence: number) => void][] = [
+      ['reach backwards', crossed, (core, s) => core.reach(s, Phase.retained)],
+      ['reach an end', crossed, (core, s) => core.reach(s, Phase.failed)],
+      ['end in a phase on the way', crossed, (core, s) => core.end(s, Phase.acknowledged)],
+      ['end twice', ended, (core, s) => core.end(s, Phase.failed)],
+      ['release what lives', crossed, (core, s) => core.release(s)],
+      ['a frame twice', crossed, (core, s) => void core.frame(s, 0, 0, 0, 0)],
+      ['a frame that is not there', crossed, (core, s) => void core.frame(s, 1, 0, 0, 0)],
+      ['reach of nothing', fresh, (core) => core.reach(99, Phase.dispatched)],
+      ['record of nothing', fresh, (core) => void core.record(99)],
+      ['a receipt at no time', fresh, (core) => core.observe(LEVEL, 1, Number.NaN)],
+      ['a contingency that is not there', fresh, (core) => void core.contingency(0)],
+    ]
+    for (const [title, prepare, misuse] of wrong) {
+      const [core, sequence] = prepare()
+      expect(() => misuse(core, sequence), title).toThrow()
+    }
+  })
+
+  test('G3: no frame comes out of a token that is not leased', () => {
+    const action = type(Kind.setpoint, {
+      frames: [frame([entry(0, 'u8', num(1))], { sends: Number.POSITIVE_INFINITY })],
+    })
+    for (const state of ['issued', 'closed', 'denied'] as const) {
+      const core = load(make, image(FIELDS, [action]))
+      core.snapshot(0)
+      const [sequence] = retain(core, batch(1, [candidate(0)]), 0) as [number]
+      if (state !== 'issued') core.gate(sequence, 0, 0, 0)
+      if (state === 'closed') core.end(sequence, Phase.completed)
+      if (state === 'denied') core.frame(sequence, 0, 1, 0, 0)
+      let said = 'thrown'
+      try {
+        said = core.frame(sequence, 0, 0, 0, 0).decision
+      } catch {}
+      expect(said, state).not.toBe('allow')
+    }
+  })
+})
