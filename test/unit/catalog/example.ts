@@ -1,0 +1,28 @@
+// The example catalog, and catalogs made from it by one change.
+
+import { readFileSync } from 'node:fs'
+import { CatalogError } from '../../../src/catalog/catalog.ts'
+import { loadCatalog } from '../../../src/catalog/load.ts'
+import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
+
+export const EXAMPLE = readFileSync(new URL('../../../examples/px4-multirotor/catalog.yaml', import.meta.url), 'utf8')
+
+export const load = (text: string) => loadCatalog(text, 'catalog.yaml', [px4Multirotor])
+
+/** The example with `from`, which must stand in it once, replaced. */
+export function changed(from: string, to: string): string {
+  const parts = EXAMPLE.split(from)
+  if (parts.length !== 2) throw new Error(`${JSON.stringify(from)} stands in the example ${parts.length - 1} times`)
+  return parts.join(to)
+}
+
+/** Every problem as `line:column: key: message`; none if the catalog loads. */
+export function problems(text: string): readonly string[] {
+  try {
+    load(text)
+    return []
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error
+    return error.problems.map(({ line, column, key, message }) => `${line}:${column}: ${key}: ${message}`)
+  }
+}

@@ -1,0 +1,416 @@
+// Every mistake in a catalog is a start-up error with its line, column and key (PROTOCOL 3). In the tables below, ¦ marks
+// where the error must point to; it is not part of the text.
+
+import { expect, test } from 'vitest'
+import { changed, EXAMPLE, problems } from './example.ts'
+
+/** What is replaced in the example, by what, the key and the message. */
+type Mistake = readonly [from: string, to: string, key: string, message: string]
+
+const EVIDENCE = 'evidence: { max_age: 60s }'
+const BATTERY = 'battery: state.battery.remaining >= 40           # %, enough for the flight and the way home'
+const TAKEOFF =
+  '      command: takeoff                                 # HOLD, arm, NAV_TAKEOFF, each confirmed before the next'
+const DWELL = '      dwell: 1s'
+const MAP = '  map: { from: context, type: integer, max_age: 1h, retained: allowed }'
+const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30 }'
+const TAKEOFF_MAY = '    may_require: { request.approval: completed, report.range: released }'
+const TOLERANCE = '      tolerance: { home.amsl: 1m }'
+const STATUS = '    effect: { report: [armed, mode, landed, ready, battery.remaining, gps.fix] }'
+
+const KEYS: readonly Mistake[] = [
+  [EVIDENCE, `${EVIDENCE}\n¦colour: red`, 'colour', 'unknown key'],
+  [EVIDENCE, 'evidence: { ¦max_ago: 60s, max_age: 60s }', 'evidence.max_ago', 'unknown key (did you mean `max_age`?)'],
+  [
+    EVIDENCE,
+    'evidence: { max_age: ¦60 }',
+    'evidence.max_age',
+    'must be a duration such as 300ms, 10s, 5min or 1h, not 60',
+  ],
+  [
+    EVIDENCE,
+    'evidence: { max_age: ¦60m }',
+    'evidence.max_age',
+    'must be a duration such as 300ms, 10s, 5min or 1h, not "60m"',
+  ],
+  [EVIDENCE, 'evidence: { max_age: ¦0 }', 'evidence.max_age', 'must be longer than 0'],
+  [EVIDENCE, '¦evidence: {}', 'evidence.max_age', 'is missing'],
+  ['catalog: 1\n', 'catalog: ¦2\n', 'catalog', 'must be 1, not 2'],
+  [
+    'vehicle: px4-multirotor',
+    'vehicle: ¦px4-multirotr',
+    'vehicle',
+    'must be one of px4-multirotor (did you mean `px4-multirotor`?)',
+  ],
+  [
+    TAKEOFF_ALT,
+    '      alt: { type: ¦numbr }',
+    'components.takeoff.payload.alt.type',
+    'must be one of number, integer, boolean, string, enum, not "numbr" (did you mean `number`?)',
+  ],
+  [
+    TAKEOFF_ALT,
+    '      alt: { type: number, ¦values: [a] }',
+    'components.takeoff.payload.alt.values',
+    'unknown key (did you mean `values`?)',
+  ],
+  [
+    TAKEOFF_ALT,
+    '      alt: { type: number, min: ¦low }',
+    'components.takeoff.payload.alt.min',
+    'must be a number, not "low"',
+  ],
+  [
+    TAKEOFF_ALT,
+    '      alt: { type: number, min: ¦40, max: 30 }',
+    'components.takeoff.payload.alt.min',
+    'is above max, 30',
+  ],
+  [
+    TAKEOFF_ALT,
+    `${TAKEOFF_ALT}\n      speed: { type: enum, values: [slow, ¦slow] }`,
+    'components.takeoff.payload.speed.values.1',
+    '`slow` is named twice',
+  ],
+  [
+    TAKEOFF_ALT,
+    `${TAKEOFF_ALT}\n      ¦Speed: { type: number }`,
+    'components.takeoff.payload.Speed',
+    'a name is lower case: a-z, 0-9, _ and dots, and does not begin with a digit or a dot',
+  ],
+  [
+    '    kind: notice',
+    '    kind: ¦notce',
+    'components.notice.operator.kind',
+    'must be one of notice, report, request, handoff, action, not "notce" (did you mean `notice`?)',
+  ],
+  [STATUS, `    ¦holds: {}\n${STATUS}`, 'components.status.holds', 'unknown key (did you mean `holds`?)'],
+  [
+    'severity: info',
+    'severity: ¦loud',
+    'components.notice.operator.effect.notice.severity',
+    'must be one of emergency, alert, critical, error, warning, notice, info, debug, not "loud"',
+  ],
+  [
+    '{ notice: { text: text,',
+    '{ notice: { text: ¦words,',
+    'components.notice.operator.effect.notice.text',
+    '`words` must be a string of the payload that is not optional',
+  ],
+]
+
+const STATE: readonly Mistake[] = [
+  [
+    '  armed: { max_age: 3500ms }',
+    '  armed: { max_age: 3500ms }\n  ¦armored: { max_age: 1s }',
+    'state.armored',
+    'unknown field (did you mean `armed`?); one that the ground sets says `from: context`',
+  ],
+  [
+    '  armed: { max_age: 3500ms }',
+    '  armed: { max_age: 3500ms, ¦type: boolean }',
+    'state.armed.type',
+    '`armed` comes from the vehicle: only max_age can be set',
+  ],
+  [MAP, '  ¦map: { from: context, max_age: 1h }', 'state.map', 'a context field needs its `type`'],
+  [MAP, '  ¦map: { from: context, type: integer }', 'state.map', 'a context field needs its `max_age`'],
+  [MAP, '  ¦map: { from: context, type: enum, max_age: 1h }', 'state.map', 'an enum needs its `values`'],
+  [
+    MAP,
+    '  map: { from: context, type: integer, max_age: 1h, ¦values: [a] }',
+    'state.map.values',
+    'belong to the type enum only',
+  ],
+  [
+    MAP,
+    '  map: { from: context, type: boolean, max_age: 1h, ¦continuous: true }',
+    'state.map.continuous',
+    'only a number can be continuous',
+  ],
+  [
+    '    watches: [map]',
+    '    watches: [¦mapp]',
+    'components.goto.watches.0',
+    'unknown field `mapp` (did you mean `map`?)',
+  ],
+  [
+    '    watches: [map]',
+    '    watches: [map, ¦position.lat]',
+    'components.goto.watches.1',
+    '`position.lat` is continuous and has no version: only discrete fields can be watched',
+  ],
+  [
+    STATUS,
+    '    effect: { report: [armed, ¦critical] }',
+    'components.status.effect.report.1',
+    'field `critical` is not under `state`',
+  ],
+  [STATUS, '    effect: { report: ¦[] }', 'components.status.effect.report', 'must have at least 1 items'],
+]
+
+const TYPES: readonly Mistake[] = [
+  [
+    'hold, return, land]',
+    'hold, return, ¦lnad]',
+    'agents.planner.may.10',
+    'unknown type `lnad` (did you mean `land`?)',
+  ],
+  [
+    TAKEOFF_MAY,
+    '    may_require: { ¦report.rnge: released }',
+    'components.takeoff.may_require.report.rnge',
+    'unknown type `report.rnge` (did you mean `report.range`?)',
+  ],
+  [
+    TAKEOFF_MAY,
+    '    may_require: { report.range: ¦completed }',
+    'components.takeoff.may_require.report.range',
+    'a report never reaches `completed`, only retained, released',
+  ],
+  [
+    TAKEOFF_MAY,
+    '    may_require: { goto: ¦acknowledged }',
+    'components.takeoff.may_require.goto',
+    'a setpoint never reaches `acknowledged`, only retained, dispatched, completed',
+  ],
+  [
+    TAKEOFF_MAY,
+    '    may_require: { goto: ¦dispatched }',
+    'components.takeoff.may_require.goto',
+    'both use `flight`: only `completed` can be waited for, not `dispatched`',
+  ],
+  [
+    TAKEOFF_MAY,
+    '    may_require: { goto: ¦done }',
+    'components.takeoff.may_require.goto',
+    'must be one of retained, released, dispatched, acknowledged, completed, not "done"',
+  ],
+  [
+    TAKEOFF_MAY,
+    '    requires: [report.range, ¦report.range]',
+    'components.takeoff.requires.1',
+    '`report.range` is named twice',
+  ],
+  [TAKEOFF_MAY, '    scope: [¦lands]', 'components.takeoff.scope.0', 'unknown type `lands` (did you mean `land`?)'],
+  [TAKEOFF_MAY, '    requires: ¦[goto, takeoff]', 'components.takeoff.requires', 'is a cycle: takeoff → takeoff'],
+]
+
+const EFFECTS: readonly Mistake[] = [
+  [
+    TAKEOFF,
+    '      command: ¦tekoff',
+    'components.takeoff.effect.command',
+    'must be arm, disarm, takeoff, land, return, hold or { mav_cmd: ... }',
+  ],
+  [TAKEOFF, `${TAKEOFF}\n      ¦rate: 10Hz`, 'components.takeoff.effect.rate', 'belongs to a setpoint only'],
+  [
+    `    effect:\n${TAKEOFF}`,
+    `    ¦effect:\n${TAKEOFF}\n      setpoint: position-global`,
+    'components.takeoff.effect',
+    'needs exactly one of setpoint, command, mav_cmd; setpoint and command are given',
+  ],
+  [
+    `    effect:\n${TAKEOFF}`,
+    '    ¦effect:',
+    'components.takeoff.effect',
+    'needs exactly one of setpoint, command, mav_cmd; none is given',
+  ],
+  [
+    TAKEOFF,
+    '      command: { mav_cmd: { id: ¦400, params: [1, 0, 0, 0, 0, 0, 0] } }',
+    'components.takeoff.effect.command.mav_cmd.id',
+    'MAV_CMD 400 arms, moves or stops the vehicle: only a verb may do that',
+  ],
+  [
+    TAKEOFF,
+    '      mav_cmd: { id: ¦22, params: [1, 0, 0, 0, 0, 0, 0] }',
+    'components.takeoff.effect.mav_cmd.id',
+    'MAV_CMD 22 arms, moves or stops the vehicle: only a verb may do that',
+  ],
+  [
+    TAKEOFF,
+    '      mav_cmd: { id: 2000, params: [0, payload.alt, 1, ¦state.heading, 0, 0, 0] }',
+    'components.takeoff.effect.mav_cmd.params.3',
+    'field `heading` is not under `state`',
+  ],
+  [
+    TAKEOFF,
+    '      mav_cmd: { id: 2000, params: ¦[0] }',
+    'components.takeoff.effect.mav_cmd.params',
+    'must have at least 7 items',
+  ],
+  [
+    TAKEOFF,
+    '      mav_cmd: { id: 2000, params: [0, 0, 0, 0, 0, 0, ¦[]] }',
+    'components.takeoff.effect.mav_cmd.params.6',
+    'must be a number, CEL text, or null for NaN',
+  ],
+  [DWELL, '      retransmit: ¦-1\n      dwell: 1s', 'components.goto.effect.retransmit', 'must be at least 0'],
+  [DWELL, '      ¦retransmit: 1\n      dwell: 1s', 'components.goto.effect.retransmit', 'belongs to a command only'],
+  [
+    '      dwell: 1s                                        # true this long without a break',
+    '      dwell: ¦1',
+    'components.goto.effect.dwell',
+    'must be a duration such as 300ms, 10s, 5min or 1h, not 1',
+  ],
+  [
+    '      then: none                                       # PX4',
+    '      then: ¦disarm #',
+    'components.takeoff.effect.then',
+    'must be one of hold, land, return, none, not "disarm"',
+  ],
+  [
+    '      setpoint: position-global ',
+    '      setpoint: ¦position-local ',
+    'components.goto.effect.setpoint',
+    'position-local needs the number `north` in the payload, which is missing',
+  ],
+  [
+    TAKEOFF_ALT,
+    '      alt: { type: number, min: 4, max: 30, optional: true }',
+    'components.takeoff.effect.command',
+    'takeoff needs the number `alt` in the payload, which is optional',
+  ],
+  [
+    TAKEOFF_ALT,
+    '      alt: { type: string }',
+    'components.takeoff.effect.command',
+    'takeoff needs the number `alt` in the payload, which is of type string',
+  ],
+  [
+    TOLERANCE,
+    '      tolerance: { home.amsl: ¦1ft }',
+    'components.goto.effect.tolerance.home.amsl',
+    'must be a number of m, e.g. 1m',
+  ],
+  [
+    TOLERANCE,
+    '      tolerance: { ¦home.lat: 1deg }',
+    'components.goto.effect.tolerance.home.lat',
+    'no frame of this effect reads `home.lat`',
+  ],
+  ['      within: 11s', '      within: ¦0', 'components.velocity.effect.within', 'must be longer than 0'],
+]
+
+const YAML: readonly Mistake[] = [
+  [
+    BATTERY,
+    'battery: ¦!state.armed',
+    '(yaml)',
+    'unresolved tag: !state.armed; a clause that begins with `!` is a tag in YAML: quote it',
+  ],
+  [
+    BATTERY,
+    'battery: ¦state.armed ? true : false',
+    '(yaml)',
+    'nested mappings are not allowed in compact mappings; a clause that contains `: ` is a map in YAML: quote it',
+  ],
+  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'map keys must be unique'],
+  [BATTERY, 'battery: ¦true', 'components.takeoff.support.battery', 'must be CEL text: quote it'],
+]
+
+/** Inside a clause the error points to the part that is wrong, however YAML writes the text. */
+const BATTERY_KEY = 'components.takeoff.support.battery'
+const WITHIN: readonly Mistake[] = [
+  'state.armed && ¦state.bat > 1 ',
+  '"!state.armed && ¦state.bat > 1" ',
+  "'!state.armed && ¦state.bat > 1' ",
+  '>- # folded\n        state.armed\n        && ¦state.bat > 1',
+  '|\n        state.armed\n        && ¦state.bat > 1\n',
+  'state.armed\n        && ¦state.bat > 1 ',
+  '¦"state.armed \\x26& state.bat > 1" ', // escapes: the beginning of the text has to do
+].map((clause) => [BATTERY, `battery: ${clause}`, BATTERY_KEY, 'unknown field `bat`'])
+
+/** Where the marker stands, and the text without it. */
+function marked(text: string): { text: string; at: string } {
+  const before = text.slice(0, text.indexOf('¦')).split('\n')
+  return { text: text.replace('¦', ''), at: `${before.length}:${before.at(-1)!.length + 1}` }
+}
+
+/** The mistake is found where the marker is; what follows from it may be found too. */
+function check([from, to, key, message]: Mistake): void {
+  const { text, at } = marked(changed(from, to))
+  const found = problems(text)
+  if (to.includes('¦')) expect(found.join('\n')).toContain(`${at}: ${key}: ${message}`)
+  else expect(found.join('\n')).toContain(`${key}: ${message}`)
+}
+
+test.each(KEYS)('G5 keys: %s → %s', (...mistake) => check(mistake))
+test.each(STATE)('G5 state: %s → %s', (...mistake) => check(mistake))
+test.each(TYPES)('G5 types: %s → %s', (...mistake) => check(mistake))
+test.each(EFFECTS)('G5 effects: %s → %s', (...mistake) => check(mistake))
+test.each(WITHIN)('G5 within a clause: %s → %s', (...mistake) => check(mistake))
+test.each(YAML)('G5 YAML: %s → %s', (...mistake) => check(mistake))
+
+test('a setpoint that could never end is refused', () => {
+  const text = changed(
+    '      done: elapsed() >= payload.seconds * 1000.0      # ms since the first frame\n      within: 11s\n',
+    '',
+  )
+  expect(problems(text).map((problem) => problem.replace(/^\d+:/, ''))).toEqual([
+    '5: components.velocity.effect: a setpoint needs `done`: it never ends by itself',
+    '5: components.velocity.effect: a setpoint needs `within`: it never ends by itself',
+  ])
+})
+
+test('a reference that goes into the bytes must be under state', () => {
+  const text = changed('  home.amsl: { max_age: 3s } ', '  #')
+  expect(problems(text).map((problem) => problem.replace(/^\d+:\d+: /, ''))).toEqual([
+    'components.takeoff.effect: reads state.home.amsl, which is not under `state`',
+    'components.goto.effect: reads state.home.amsl, which is not under `state`',
+    'components.goto.effect.tolerance.home.amsl: field `home.amsl` is not under `state`',
+  ])
+})
+
+test('all mistakes are said at once, in the order of the file', () => {
+  const text = EXAMPLE.replace('max_age: 60s', 'max_age: soon')
+    .replace('[map]', '[mop]')
+    .replace('command: hold', 'comand: hold')
+    .replace('state.battery.remaining >= 30', 'state.batery.remaining >= 30')
+  expect(problems(text).map((problem) => problem.replace(/^\d+:\d+: /, ''))).toEqual([
+    'evidence.max_age: must be a duration such as 300ms, 10s, 5min or 1h, not "soon"',
+    'components.goto.watches.0: unknown field `mop` (did you mean `map`?)',
+    'components.velocity.support.battery: unknown field `batery.remaining` (did you mean `battery.remaining`?)',
+    'components.hold.effect.comand: unknown key (did you mean `command`?)',
+  ])
+})
+
+test.each([
+  ['', '1:1: : must be a map, not null'],
+  ['[]', '1:1: : must be a map, not []'],
+])('what is no catalog at all: %j', (text, problem) => {
+  expect(problems(text)).toContain(problem)
+})
+
+test('limits are named: clauses, slots, types, words', () => {
+  const many = (n: number, line: (i: number) => string) => Array.from({ length: n }, (_, i) => line(i)).join('\n')
+  const says = (text: string) => problems(text).join('\n')
+  expect(
+    says(
+      changed(
+        BATTERY,
+        many(70, (i) => `${i > 0 ? '      ' : ''}c${i}: state.armed`),
+      ),
+    ),
+  ).toContain('components.takeoff: has 78 clauses, payload bounds included, at most 64')
+  expect(says(changed(TAKEOFF_ALT, `${TAKEOFF_ALT}\n${many(40, (i) => `      f${i}: { type: boolean }`)}`))).toContain(
+    'components.takeoff.payload: has 41 fields, at most 32',
+  )
+  expect(says(`${EXAMPLE}\n${many(60, (i) => `  t${i}: { kind: report, effect: { report: [armed] } }`)}`)).toContain(
+    'components: has 71 types, at most 64',
+  )
+  const sum = Array.from({ length: 300 }, () => 'state.position.alt').join(' + ')
+  expect(says(changed(BATTERY, `battery: ${sum} > 0`))).toContain('takes 602 words of program, at most 512')
+  const words = many(10, (t) => {
+    const clauses = many(
+      4,
+      (i) => `c${i}: "${Array.from({ length: 100 }, (_, k) => `state.position.alt > ${t}${i}${k}.0`).join(' && ')}"`,
+    )
+    return `  t${t}: { kind: report, support: { ${clauses.replaceAll('\n', ', ')} }, effect: { report: [armed] } }`
+  })
+  expect(says(`${EXAMPLE}\n${words}`)).toMatch(
+    /components: all clauses and frames take \d+ words of program, at most 16384/,
+  )
+  const nested = `${'1 + ('.repeat(70)}state.position.alt${')'.repeat(70)}`
+  expect(says(changed(BATTERY, `battery: ${nested} > 0`))).toContain('takes 71 operands at once, at most 64')
+})
