@@ -1,0 +1,31 @@
+// Recordings for the tests: fixtures of this repository, what node-mavlink ships, and longer flights where they are at hand.
+
+import { existsSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const shared = `${root}../shared/data/`
+
+export const fixture = (name: string): string => `${root}test/fixtures/${name}.tlog`
+export const vtol = `${root}node_modules/node-mavlink/examples/vtol.tlog`
+export const packets = `${root}node_modules/node-mavlink/examples/mavlink-v2-3412-packets.bin`
+
+export const px4Fixtures = ['px4-nominal', 'px4-gps-loss', 'px4-takeover', 'px4-reboot'].map(fixture)
+
+/** Whole flights that are not part of this repository; none, and a line that says so, where they are absent. */
+export function wholeFlights(): string[] {
+  if (!existsSync(shared)) {
+    console.log(`skipped: no recordings in ${shared}`)
+    return []
+  }
+  return readdirSync(shared)
+    .filter((name) => name.endsWith('.tlog'))
+    .map((name) => shared + name)
+}
+
+/** The header of a frame, read here without the code under test. */
+export function header(frame: Uint8Array): { message: number; system: number; component: number } {
+  return frame[0] === 0xfd
+    ? { message: frame[7]! | (frame[8]! << 8) | (frame[9]! << 16), system: frame[5]!, component: frame[6]! }
+    : { message: frame[5]!, system: frame[3]!, component: frame[4]! }
+}

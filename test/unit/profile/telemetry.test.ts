@@ -1,0 +1,350 @@
+import { describe, expect, it } from 'vitest'
+import { Framer } from '../../../companion/mavlink/framer.ts'
+import { readTlog } from '../../../companion/mavlink/tlog.ts'
+import { fieldOf, layout } from '../../../src/profile/frame.ts'
+import { LANDED, MODES } from '../../../src/profile/profile.ts'
+import { px4Multirotor as px4 } from '../../../src/profile/px4-multirotor.ts'
+import { Telemetry } from '../../../src/profile/telemetry.ts'
+import { fixture, header, px4Fixtures, vtol, wholeFlights } from '../mavlink/recording.ts'
+
+const number = (name: string): number => px4.fields.findIndex((field) => field.name === name)
+
+function message(name: string, values: Readonly<Record<string, number>>): [number, Uint8Array] {
+  const payload = new Uint8Array(layout(name).length)
+  const view = new DataView(payload.buffer)
+  for (const [field, value] of Object.entries(values)) {
+    const { offset, format } = fieldOf(name, field)
+    if (format === 'f32') view.setFloat32(offset, value, true)
+    else if (format === 'u32' || format === 'i32') view.setUint32(offset, value, true)
+    else if (format === 'u16' || format === 'i16') view.setUint16(offset, value, true)
+    else view.setUint8(offset, value)
+  }
+  return [layout(name).id, payload]
+}
+
+/** The smallest table: the last value of each field, and when. */
+class Table {
+  readonly telemetry: Telemetry
+  readonly values = new Map<string, { value: number; received_ms: number }>()
+  constructor(ages?: readonly { maxAge_ms: number }[]) {
+    this.telemetry = new Telemetry(px4, ages)
+  }
+  apply([id, payload]: [number, Uint8Array], received_ms = 0) {
+    const report = this.telemetry.apply(id, payload, received_ms)
+    for (const { field, value } of report.observations) this.values.set(px4.fields[field]!.name, { value, received_ms })
+    return report
+  }
+  get(name: string): number | undefined {
+    return this.values.get(name)?.value
+  }
+}
+
+const HEALTHY = 55
+const fix = (fix_type = 3) => message('GPS_RAW_INT', { fix_type, satellites_visible: 10 })
+const estimate = (flags = HEALTHY) => message('ESTIMATOR_STATUS', { flags, pos_horiz_accuracy: 0.5 })
+const home = () => message('HOME_POSITION', { latitude: 474000000, longitude: 85000000, altitude: 500_000 })
+const position = (time_boot_ms: number, lat = 474000000, alt = 510_000) =>
+  message('GLOBAL_POSITION_INT', { time_boot_ms, lat, lon: 85000000, alt, relative_alt: 10_000, hdg: 9000 })
+const local = () => message('LOCAL_POSITION_NED', { time_boot_ms: 7, x: 1, y: 2, z: -3, vx: 4, vy: 5, vz: -6 })
+
+function flying(): Table {
+  const table = new Table()
+  for (const m of [fix(), estimate(), home(), position(1000), local()]) table.apply(m, 0)
+  return table
+}
+
+describe('telemetry, what messages say', () => {
+  it('reads values with their units', () => {
+    const table = flying()
+    table.apply(message('HEARTBEAT', { base_mode: 0x80, system_status: 4 }))
+    table.apply(message('CURRENT_MODE', { custom_mode: 6 << 16, intended_custom_mode: (4 << 16) + (5 << 24) }))
+    table.apply(message('EXTENDED_SYS_STATE', { landed_state: 2 }))
+    const health = { onboard_control_sensors_health: 0x10000000 }
+    table.apply(message('SYS_STATUS', { ...health, voltage_battery: 15_800, battery_remaining: 87 }))
+    const reading = { orientation: 25, current_distance: 123, min_distance: 10, max_distance: 900 }
+    table.apply(message('DISTANCE_SENSOR', reading))
+    const said = Object.fromEntries([...table.values].map(([name, { value }]) => [name, value]))
+    expect(said).toEqual({
+      armed: 1,
+      ready: 1,
+      'estimator.ok': 1,
+      critical: 0,
+      mode: MODES.indexOf('OFFBOARD'),
+      mode_intended: MODES.indexOf('RETURN'),
+      landed: LANDED.indexOf('IN_AIR'),
+      'gps.fix': 3,
+      'gps.satellites': 10,
+      'battery.remaining': 87,
+      'battery.voltage': 15.8,
+      'position.lat': 47.4,
+      'position.lon': 8.5,
+      'position.alt': 10,
+      'position.amsl': 510,
+      'position.accuracy': 0.5,
+      'local.north': 1,
+      'local.east': 2,
+      'local.down': -3,
+      'velocity.north': 4,
+      'velocity.east': 5,
+      'velocity.down': -6,
+      heading: 90,
+      'home.lat': 47.4,
+      'home.lon': 8.5,
+      'home.amsl': 500,
+      'range.down': 1.23,
+    })
+  })
+
+  it('G5: what a message calls unknown is unknown', () => {
+    const table = flying()
+    table.apply(message('HEARTBEAT', { system_status: 0 }))
+    table.apply(message('CURRENT_MODE', {}))
+    table.apply(message('EXTENDED_SYS_STATE', { landed_state: 0 }))
+    table.apply(message('SYS_STATUS', { voltage_battery: 65535, battery_remaining: -1 }))
+    table.apply(message('GPS_RAW_INT', { fix_type: 3, satellites_visible: 255 }))
+    table.apply(message('HOME_POSITION', {}))
+    table.apply(message('GLOBAL_POSITION_INT', { time_boot_ms: 1000, hdg: 65535 }))
+    table.apply(message('DISTANCE_SENSOR', { orientation: 25, current_distance: 901, max_distance: 900 }))
+    for (const name of ['critical', 'mode', 'mode_intended', 'landed', 'battery.remaining', 'battery.voltage']) {
+      expect(table.get(name), name).toBeNaN()
+    }
+    for (const name of ['gps.satellites', 'home.lat', 'home.amsl', 'position.lat', 'heading', 'range.down']) {
+      expect(table.get(name), name).toBeNaN()
+    }
+    table.apply(message('EXTENDED_SYS_STATE', { landed_state: 9 }))
+    expect(table.get('landed')).toBeNaN()
+  })
+
+  it('tells critical states, forbidden and missing estimator flags', () => {
+    const table = new Table()
+    for (const [status, critical] of [
+      [3, 0],
+      [4, 0],
+      [5, 1],
+      [6, 1],
+      [8, 1],
+    ] as const) {
+      table.apply(message('HEARTBEAT', { system_status: status }))
+      expect(table.get('critical')).toBe(critical)
+    }
+    for (const [flags, ok] of [
+      [55, 1],
+      [1023, 1],
+      [55 | 1024, 0],
+      [55 | 2048, 0],
+      [54, 0],
+      [39, 0],
+      [23, 0],
+    ] as const) {
+      table.apply(estimate(flags))
+      expect(table.get('estimator.ok'), `${flags}`).toBe(ok)
+    }
+  })
+
+  it('gives the boot time where a message has one, and the target of the autopilot', () => {
+    const table = flying()
+    expect(table.apply(local()).boot_ms).toBe(7)
+    expect(table.apply(estimate()).boot_ms).toBeUndefined()
+    expect(table.apply(message('ATTITUDE', { time_boot_ms: 12 }))).toMatchObject({ boot_ms: 12, observations: [] })
+    const flies = { time_boot_ms: 5, lat_int: 474000000, lon_int: 85000000 }
+    expect(table.apply(message('POSITION_TARGET_GLOBAL_INT', flies)).target).toEqual({ lat: 47.4, lon: 8.5 })
+    expect(table.apply(message('POSITION_TARGET_GLOBAL_INT', { ...flies, type_mask: 7 })).target).toBeUndefined()
+    expect(table.apply(local()).target).toBeUndefined()
+  })
+
+  it('ignores a rangefinder that does not look down', () => {
+    const table = new Table()
+    table.apply(message('DISTANCE_SENSOR', { orientation: 0, current_distance: 100, max_distance: 900 }))
+    expect(table.get('range.down')).toBeUndefined()
+  })
+})
+
+const POSITIONAL = px4.fields.map((f) => f.name).filter((n) => /^(position|local|velocity)\./.test(n))
+const unknown = (table: Table): boolean => POSITIONAL.every((name) => Number.isNaN(table.get(name)))
+const known = (table: Table): boolean => POSITIONAL.every((name) => Number.isFinite(table.get(name)))
+
+describe('telemetry, G5: what rests on the estimate', () => {
+  it('is unknown at once without a 3D fix or a good estimate', () => {
+    for (const [bad, good] of [
+      [fix(2), fix()],
+      [fix(0), fix()],
+      [estimate(54), estimate()],
+      [estimate(55 | 1024), estimate()],
+    ] as const) {
+      const table = flying()
+      expect(known(table)).toBe(true)
+      table.apply(bad, 10)
+      expect(unknown(table)).toBe(true)
+      for (const m of [position(1020), local()]) table.apply(m, 20)
+      expect(unknown(table)).toBe(true)
+      for (const m of [good, position(1030), local(), estimate()]) table.apply(m, 30)
+      expect(known(table)).toBe(true)
+    }
+  })
+
+  it('is unknown while fix or estimate are stale, by the ages of the catalog', () => {
+    const table = flying()
+    table.apply(local(), 500)
+    expect(known(table)).toBe(true)
+    table.apply(local(), 501)
+    expect(table.get('local.north')).toBeNaN()
+    const patient = new Table(px4.fields.map(() => ({ maxAge_ms: 5000 })))
+    for (const m of [fix(), estimate(), home(), position(1000), local()]) patient.apply(m, 0)
+    patient.apply(local(), 5000)
+    expect(known(patient)).toBe(true)
+  })
+
+  it('has no height above a home that is not known', () => {
+    const table = new Table()
+    for (const m of [fix(), estimate(), position(1000)]) table.apply(m, 0)
+    expect(table.get('position.alt')).toBeNaN()
+    expect(table.get('position.amsl')).toBe(510)
+  })
+
+  it('is unknown for 3 s after a jump', () => {
+    const refresh = (table: Table, now: number, lat: number) => {
+      for (const m of [fix(), estimate(), position(1000 + now, lat), local()]) table.apply(m, now)
+    }
+    const table = flying()
+    // 20 m/s allow 1 m in 50 ms: 90 units of 1e-7 degree are 1.0008 m, 89 are 0.9896.
+    refresh(table, 50, 474000089)
+    expect(known(table)).toBe(true)
+    refresh(table, 100, 474000179)
+    expect(unknown(table)).toBe(true)
+    refresh(table, 3099, 474000179)
+    expect(unknown(table)).toBe(true)
+    refresh(table, 3100, 474000179)
+    expect(known(table)).toBe(true)
+  })
+
+  it('takes what waited together in a buffer for no jump', () => {
+    const table = flying()
+    for (const m of [fix(), estimate(), position(1050, 474000060), position(1100, 474000120), local()])
+      table.apply(m, 0)
+    expect(known(table)).toBe(true)
+  })
+
+  it('jumps upwards too', () => {
+    const table = flying()
+    table.apply(position(1050, 474000000, 512_000), 50)
+    expect(unknown(table)).toBe(true)
+  })
+})
+
+describe('telemetry, recordings', () => {
+  // The recorded companion asked for no rates: ESTIMATOR_STATUS came once a second.
+  const ages = px4.fields.map(({ name, maxAge_ms }) => ({ maxAge_ms: name === 'estimator.ok' ? 2500 : maxAge_ms }))
+
+  function* frames(path: string): Generator<{ now: number; id: number; payload: Uint8Array; autopilot: boolean }> {
+    const framer = new Framer()
+    let start_us: number | undefined
+    for (const { time_us, bytes } of readTlog(path)) {
+      start_us ??= time_us
+      for (const frame of framer.datagram(bytes)) {
+        yield {
+          now: (time_us - start_us) / 1e3,
+          id: frame.message,
+          payload: frame.payload,
+          autopilot: frame.component === 1,
+        }
+      }
+    }
+  }
+
+  it('loses the position with the fix and takes it back 3 s after the jump', () => {
+    const table = new Table(ages)
+    const changes: [number, string][] = []
+    let before = ''
+    for (const { now, id, payload, autopilot } of frames(fixture('px4-gps-loss'))) {
+      if (!autopilot) continue
+      table.apply([id, payload], now)
+      const is = known(table) ? 'known' : unknown(table) ? 'unknown' : before
+      if (is !== before) changes.push([Math.round(now / 100) / 10, is])
+      before = is
+    }
+    // The fixture begins at 20 s of the flight: fix lost 22.5, jump 33.65.
+    expect(changes.map(([, is]) => is)).toEqual(['unknown', 'known', 'unknown', 'known'])
+    expect(changes[2]![0]).toBe(2.5)
+    expect(changes[3]![0]).toBeGreaterThanOrEqual(16.6)
+    expect(changes[3]![0]).toBeLessThanOrEqual(17)
+  })
+
+  it('shows the takeover of the pilot as mode and intended mode', () => {
+    const shown: string[] = []
+    const table = new Table(ages)
+    for (const { now, id, payload, autopilot } of frames(fixture('px4-takeover'))) {
+      if (!autopilot) continue
+      table.apply([id, payload], now)
+      const is = `${MODES[table.get('mode') ?? -1]}/${MODES[table.get('mode_intended') ?? -1]}`
+      if (is !== shown.at(-1)) shown.push(is)
+    }
+    expect(shown).toEqual(['undefined/undefined', 'OFFBOARD/OFFBOARD', 'HOLD/HOLD'])
+  })
+
+  // Which message each field comes from, by the numbers of MAVLink and not by the code under test.
+  const SOURCES: Readonly<Record<string, number>> = {
+    armed: 0,
+    ready: 1,
+    'gps.fix': 24,
+    landed: 245,
+    mode: 436,
+    'estimator.ok': 230,
+    'home.lat': 242,
+    heading: 33,
+    'battery.remaining': 1,
+  }
+
+  for (const path of [vtol, ...px4Fixtures, ...wholeFlights()]) {
+    it(`G5: fields are stale exactly in the gaps of ${path.split('/').at(-1)}`, () => {
+      // The autopilot of each recording, and when each of its messages came, read from the headers.
+      const system = path.includes('px4') ? 2 : 1
+      const records = [...readTlog(path)].map(({ time_us, bytes }) => ({ time_us, bytes, ...header(bytes) }))
+      const start_us = records[0]!.time_us
+      const own = records.filter((r) => r.system === system && r.component === 1)
+      const arrivals = new Map<number, number[]>()
+      for (const { message, time_us } of own) {
+        const times = arrivals.get(message) ?? []
+        times.push((time_us - start_us) / 1e3)
+        arrivals.set(message, times)
+      }
+
+      const table = new Table(ages)
+      const framer = new Framer()
+      const stale: Record<string, number[]> = {}
+      const expected: Record<string, number[]> = {}
+      const next = new Map<string, number>()
+      for (const { time_us, bytes } of own) {
+        const now = (time_us - start_us) / 1e3
+        // Just before each frame: the longest that any state stands.
+        for (const [field, source] of Object.entries(SOURCES)) {
+          const { maxAge_ms } = px4.fields[number(field)]!
+          const reading = table.values.get(field)
+          if (reading === undefined || now - reading.received_ms > maxAge_ms) {
+            stale[field] ??= []
+            stale[field].push(now)
+          }
+          const times = arrivals.get(source) ?? []
+          let i = next.get(field) ?? 0
+          while (i < times.length && times[i]! < now) i++
+          next.set(field, i)
+          if (i === 0 || now - times[i - 1]! > maxAge_ms) {
+            expected[field] ??= []
+            expected[field].push(now)
+          }
+        }
+        for (const frame of framer.datagram(bytes)) table.apply([frame.message, frame.payload], now)
+      }
+      for (const field of Object.keys(SOURCES)) {
+        // Two frames of one microsecond are one instant: the header's count sees neither yet, the table may have the first.
+        const same = new Set(own.map((r) => (r.time_us - start_us) / 1e3).filter((t, i, all) => t === all[i - 1]))
+        const ours = (stale[field] ?? []).filter((t) => !same.has(t))
+        const theirs = (expected[field] ?? []).filter((t) => !same.has(t))
+        expect(ours.join(), field).toBe(theirs.join())
+      }
+      const gaps = (id: number, longer_ms: number) =>
+        (arrivals.get(id) ?? []).filter((t, i, all) => i > 0 && t - all[i - 1]! > longer_ms).length
+      if (path === vtol) expect(gaps(33, 1000)).toBeGreaterThan(0)
+      if (path.includes('px4-reboot')) expect(gaps(0, 2000)).toBe(1)
+    })
+  }
+})
