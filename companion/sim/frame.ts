@@ -1,0 +1,73 @@
+// MAVLink 2 on the simulated vehicle's side of the link, by node-mavlink's own classes and serializer: independent of HALO's
+// framer and profile, so that a mistake of theirs cannot be answered by the same mistake here.
+
+import type { MavLinkData, MavLinkDataConstructor } from 'node-mavlink'
+import { common, MavLinkProtocolV2, minimal, x25crc } from 'node-mavlink'
+
+const STX = 0xfd
+const HEADER_BYTES = 10
+const CRC_BYTES = 2
+const SIGNATURE_BYTES = 13
+const INCOMPAT_SIGNED = 1
+
+/** What the simulated vehicle understands. */
+const INCOMING = new Map<number, MavLinkDataConstructor<MavLinkData>>(
+  [
+    minimal.Heartbeat,
+    common.CommandLong,
+    common.CommandInt,
+    common.SetPositionTargetLocalNed,
+    common.SetPositionTargetGlobalInt,
+    common.ParamRequestRead,
+    common.StatusText,
+  ].map((type) => [type.MSG_ID, type]),
+)
+
+const protocol = new MavLinkProtocolV2()
+
+export interface Incoming {
+  readonly system: number
+  readonly component: number
+  /** MAVLink message id. */
+  readonly id: number
+  /** Undefined for a frame of a message that the vehicle does not know: nothing checks its CRC. */
+  readonly message: MavLinkData | undefined
+}
+
+/** The one frame that a datagram is; undefined where it is none, or its CRC is wrong. Signatures are not checked. */
+export function readFrame(datagram: Uint8Array): Incoming | undefined {
+  const bytes = Buffer.from(datagram.buffer, datagram.byteOffset, datagram.byteLength)
+  if (bytes.length < HEADER_BYTES + CRC_BYTES || bytes[0] !== STX) return undefined
+  const header = protocol.header(bytes)
+  if ((header.incompatibilityFlags & ~INCOMPAT_SIGNED) !== 0) return undefined
+  const end = HEADER_BYTES + header.payloadLength + CRC_BYTES
+  const signature = (header.incompatibilityFlags & INCOMPAT_SIGNED) !== 0 ? SIGNATURE_BYTES : 0
+  if (bytes.length !== end + signature) return undefined
+  const source = { system: header.sysid, component: header.compid, id: header.msgid as number }
+  const type = INCOMING.get(source.id)
+  if (type === undefined) return { ...source, message: undefined }
+  const unsigned = bytes.subarray(0, end)
+  if (x25crc(unsigned, 1, CRC_BYTES, type.MAGIC_NUMBER) !== protocol.crc(unsigned)) return undefined
+  return { ...source, message: protocol.data(protocol.payload(unsigned), type) }
+}
+
+/** A message with every field given: the classes' own defaults are enumeration names, which go out as a wrong zero. */
+export function message<T extends MavLinkData>(type: new () => T, values: { [K in keyof T]: T[K] }): T {
+  return Object.assign(new type(), values)
+}
+
+/** Writes the frames of one system and component: one sequence of numbers. */
+export class FrameWriter {
+  readonly #protocol: MavLinkProtocolV2
+  #sequence = 0
+
+  constructor(system: number, component: number) {
+    this.#protocol = new MavLinkProtocolV2(system, component)
+  }
+
+  write(data: MavLinkData): Uint8Array {
+    const frame = this.#protocol.serialize(data, this.#sequence)
+    this.#sequence = (this.#sequence + 1) & 0xff
+    return frame
+  }
+}
