@@ -166,7 +166,7 @@ export class CommandLease extends Lease {
     if (this.#confirmedAll) return undefined
     const refused = this.refused()
     if (refused) return refused
-    if (!this.#isConfirmed(now_ms)) return this.#await(barriers, now_ms)
+    if (!this.#isConfirmed(now_ms)) return this.#waitOn(barriers, now_ms)
     if (this.#step + 1 === this.effect.steps.length) {
       this.#confirmedAll = true
       return undefined
@@ -187,7 +187,7 @@ export class CommandLease extends Lease {
     return this.#current.awaits_ms > 0 || this.instance.is.kind === Kind.handoff
   }
 
-  #await(barriers: number, now_ms: number): Ending | undefined {
+  #waitOn(barriers: number, now_ms: number): Ending | undefined {
     const step = this.#current
     const waited_ms = now_ms - this.sent_ms
     if (this.acked) {

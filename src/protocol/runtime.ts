@@ -317,6 +317,8 @@ export class Runtime {
     if (effect === undefined) {
       this.#reach(instance, Phase.released)
       this.#release(instance, now_ms)
+      // Nothing of a notice or a report is still to come: its token closes.
+      if (instance.is.kind !== Kind.request) this.#session.core.end(instance.sequence, Phase.completed)
       return true
     }
     if (frame === undefined || !this.#options.port.send(frame)) {

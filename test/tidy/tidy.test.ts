@@ -1,0 +1,200 @@
+// Tests about the code itself: what no type checker sees, and what the guarantees rest on.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+
+interface Source {
+  /** Relative to the root. */
+  readonly path: string
+  readonly text: string
+  /** Without comments and strings, line by line. */
+  readonly lines: readonly string[]
+  readonly imports: readonly string[]
+}
+
+function sources(folder: string): Source[] {
+  const entries = readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+  return entries
+    .filter((e) => e.isFile() && /\.(ts|mjs)$/.test(e.name))
+    .map((e) => read(relative(root, join(e.parentPath, e.name))))
+}
+
+function read(path: string): Source {
+  const text = readFileSync(join(root, path), 'utf8')
+  const imports = [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((m) => m[1]!)
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, (c) => c.replace(/[^\n]/g, '')).replace(/\/\/[^\n]*/g, '')
+  return { path, text, lines: code.replace(/'[^'\n]*'/g, "''").split('\n'), imports }
+}
+
+/** `path:line: text` of every line of code that matches. */
+function findings(files: readonly Source[], pattern: RegExp): string[] {
+  return files.flatMap(({ path, lines }) =>
+    lines.flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1}: ${line.trim()}`] : [])),
+  )
+}
+
+/** The folder of the project that a relative import leads to, e.g. `src/core`; a package's name otherwise. */
+function leadsTo({ path }: Source, specifier: string): string {
+  return specifier.startsWith('.') ? relative(root, resolve(root, dirname(path), specifier)) : specifier
+}
+
+const core = sources('assembly').filter(({ path }) => path.endsWith('.ts'))
+const library = sources('src')
+const companion = sources('companion')
+const examples = sources('examples')
+const all = [...core, ...library, ...companion, ...sources('bench'), ...sources('test'), ...examples]
+
+describe('imports go one way: companion, src, the build of assembly', () => {
+  const wrong = (files: readonly Source[], allowed: RegExp): string[] =>
+    files.flatMap((file) =>
+      file.imports
+        .filter((specifier) => specifier.startsWith('.') && !allowed.test(leadsTo(file, specifier)))
+        .map((specifier) => `${file.path} imports ${specifier}`),
+    )
+
+  it('the core imports only itself', () => {
+    expect(wrong(core, /^assembly\//)).toEqual([])
+    expect(core.flatMap(({ imports }) => imports).filter((specifier) => !specifier.startsWith('.'))).toEqual([])
+  })
+  it('the library imports itself and the build', () => {
+    expect(wrong(library, /^(src|build)\//)).toEqual([])
+  })
+  it('the companion imports itself, the library and the build', () => {
+    expect(wrong(companion, /^(companion|src|build)\/|^package\.json$/)).toEqual([])
+  })
+  it('MAVLink and MQTT do not know each other', () => {
+    const between = companion.flatMap((file) =>
+      file.imports
+        .map((specifier) => leadsTo(file, specifier))
+        .filter(
+          (to) =>
+            (file.path.startsWith('companion/mqtt/') && /^companion\/(mavlink|adapter)|node-mavlink|dgram/.test(to)) ||
+            (/^companion\/(mavlink|adapter)\//.test(file.path) && /^companion\/mqtt|^mqtt$|^aedes/.test(to)),
+        )
+        .map((to) => `${file.path} -> ${to}`),
+    )
+    expect(between).toEqual([])
+  })
+  it('one file knows WebAssembly', () => {
+    const known = library.filter(({ imports, lines }) => {
+      return imports.includes('@assemblyscript/loader') || lines.some((line) => /\bWebAssembly\b/.test(line))
+    })
+    expect(known.map(({ path }) => path)).toEqual(['src/core/wasm.ts'])
+  })
+  it('the simulated vehicle is used by its command only, never by the flying parts', () => {
+    const users = companion.filter(
+      (file) =>
+        !file.path.startsWith('companion/sim/') &&
+        file.imports.some((specifier) => leadsTo(file, specifier).startsWith('companion/sim')),
+    )
+    expect(users.map(({ path }) => path)).toEqual(['companion/commands/sim.ts'])
+  })
+})
+
+describe('the library has no I/O, no clock, no timers, no chance', () => {
+  it('G7: reads no clock and draws no number', () => {
+    expect(
+      findings(library, /performance\.|Date\b|Math\.random|randomBytes|setTimeout|setInterval|setImmediate/),
+    ).toEqual([])
+  })
+  it('does no I/O but to read the core', () => {
+    const io = /^node:(fs|net|dgram|http|child_process|worker_threads|tls|dns|os|process)/
+    const users = library.filter(({ imports }) => imports.some((specifier) => io.test(specifier)))
+    expect(users.map(({ path }) => path)).toEqual(['src/core/wasm.ts'])
+    expect(findings(library, /\bprocess\.|\bconsole\./)).toEqual([])
+  })
+  it('only the clock reads the monotonic clock', () => {
+    const readers = companion.filter(({ path }) => !path.startsWith('companion/sim/'))
+    expect(findings(readers, /performance\.now/).map((f) => f.split(':')[0])).toEqual(['companion/clock.ts'])
+  })
+})
+
+describe('one owner of effects: only the adapter sends, and only what the gate handed out', () => {
+  const flying = companion.filter(({ path }) => !path.startsWith('companion/sim/'))
+
+  it('the gate and the send are one synchronous step: nothing between them can wait', () => {
+    const step = library.filter(({ path }) => /^src\/(protocol|core)\//.test(path))
+    expect(
+      findings([...step, ...sources('companion/adapter')], /\bawait\b|\basync\b|\bPromise\b|\.then\(|\byield\b/),
+    ).toEqual([])
+  })
+  it('frames leave the engine through port.send, each in the file of its kind of effect', () => {
+    const senders = new Set(findings(library, /\bport\.send\(/).map((f) => f.split(':')[0]))
+    expect([...senders].sort()).toEqual([
+      'src/protocol/contingency.ts',
+      'src/protocol/lease.ts',
+      'src/protocol/runtime.ts',
+    ])
+  })
+  it('every port.send takes a frame that the core returned', () => {
+    const sends = findings(library, /\bport\.send\(/).map((f) => /port\.send\(([^)]*)\)/.exec(f)?.[1])
+    expect(new Set(sends)).toEqual(new Set(['frame', 'verdict.frame!']))
+    // Nobody but the one file that knows the core can make a frame.
+    expect(
+      findings(
+        library.filter(({ path }) => path !== 'src/core/wasm.ts'),
+        /\bpayload: new Uint8Array|as CoreFrame/,
+      ),
+    ).toEqual([])
+  })
+  it('only the adapter is given the way to the wire, and only endpoints hold a socket', () => {
+    // The daemon ties the two together, behind the switch that a fatal error throws; nobody else transmits.
+    expect(findings(flying, /\.transmit\(/)).toEqual([
+      expect.stringMatching(
+        /^companion\/daemon\.ts:\d+: transmit: \(bytes\) => !over && endpoint\.transmit\(bytes\),$/,
+      ),
+    ])
+    expect(findings(flying, /#transmit\(/).map((f) => f.split(':')[0])).toEqual(['companion/adapter/adapter.ts'])
+    const sockets = flying.filter(({ imports }) => imports.some((s) => /^node:(dgram)$/.test(s)))
+    expect(sockets.map(({ path }) => path)).toEqual(['companion/mavlink/endpoint.ts'])
+  })
+  it('the second door commands nothing', () => {
+    const { text } = read('companion/adapter/adapter.ts')
+    const union = /export type Harmless =([\s\S]*?)\n\n/.exec(text)?.[1] ?? ''
+    const names = [...union.matchAll(/message: '([A-Z_]+)'/g)].map((m) => m[1])
+    expect(names.sort()).toEqual([
+      'HEARTBEAT',
+      'PARAM_REQUEST_READ',
+      'REQUEST_MESSAGE',
+      'SET_MESSAGE_INTERVAL',
+      'STATUSTEXT',
+      'TIMESYNC',
+    ])
+  })
+})
+
+describe('the project speaks for itself', () => {
+  it('files are named after one noun each', () => {
+    const named = all
+      .map(({ path }) => path)
+      .filter((path) => /(util|helper|manager|misc|common|data|info)s?\b/i.test(path))
+    expect(named).toEqual([])
+  })
+  it('no skipped or lonely test, no leftover', () => {
+    const tests = all.filter(({ path }) => path.startsWith('test/') && path !== 'test/tidy/tidy.test.ts')
+    expect(findings(tests, /\b(it|test|describe)\.(only|todo|fails)\b/)).toEqual([])
+    expect(
+      findings(
+        all.filter(({ path }) => path !== 'test/tidy/tidy.test.ts'),
+        /\bdebugger\b/,
+      ),
+    ).toEqual([])
+    expect(
+      all.filter(({ path, text }) => path !== 'test/tidy/tidy.test.ts' && /\b(TODO|FIXME|XXX)\b/.test(text)),
+    ).toEqual([])
+  })
+  it('no constant of the core exists twice', () => {
+    const limits = [...read('assembly/limits.ts').text.matchAll(/export const ([A-Z_]+)/g)].map((m) => m[1]!)
+    expect(limits.length).toBeGreaterThan(10)
+    const again = findings([...library, ...companion], new RegExp(`\\bconst (${limits.join('|')})\\b`))
+    expect(again).toEqual([])
+  })
+  it('recordings outside the checkout are named by tests only', () => {
+    const naming = all.filter(({ path, text }) => !path.startsWith('test/') && /\.\.\/shared/.test(text))
+    expect(naming.map(({ path }) => path)).toEqual([])
+  })
+})
