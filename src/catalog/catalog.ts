@@ -2,7 +2,7 @@
 
 import type { Kind, Phase } from '../../build/abi.ts'
 import type { Image, SlotKind } from '../core/image.ts'
-import type { ContingencyName, Enumeration, FieldType, Mode, Profile, Shown } from '../profile/profile.ts'
+import type { ContingencyName, Enumeration, FieldType, Mode, Profile, SetpointName, Shown } from '../profile/profile.ts'
 
 export interface Catalog {
   /** SHA-256 of the file's bytes, hex. */
@@ -100,6 +100,7 @@ export type Effect =
   | (Lease & { readonly kind: 'command' })
   | (Lease & {
       readonly kind: 'setpoint'
+      readonly setpoint: SetpointName
       readonly period_ms: number
       readonly dwell_ms: number
       readonly engagement: EffectStep

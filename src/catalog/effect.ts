@@ -81,7 +81,6 @@ export function loadEffect(shape: ComponentShape, setting: Setting): LoadedEffec
       const loaded = loadSteps(steps(hasIn(setting)), retransmit, setting, [])
       if (loaded === undefined) return undefined
       const lease = { steps: loaded.steps, leads, endsWithHold, undo, retransmit, within_ms: within, otherwise }
-      // biome-ignore lint/suspicious/noThenProperty: the catalog's own word, PROTOCOL 3
       return { effect: { kind: 'handoff', ...lease, then: 'none' }, frames: loaded.frames, tolerance: [] }
     }
     case 'action':
@@ -209,6 +208,7 @@ function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting)
   const { within = 0, otherwise = 'hold', then = 'hold', dwell = 0 } = shape
   const effect: Effect = {
     kind: 'setpoint',
+    setpoint: name,
     steps: [engagement],
     engagement,
     leads: [mode],

@@ -130,7 +130,6 @@ export const component = {
       tolerance: z.record(z.string(), z.union([z.string(), z.number()], 'must be a length such as 1m')).default({}),
       retransmit,
       otherwise: contingency.optional(),
-      // biome-ignore lint/suspicious/noThenProperty: the catalog's own word, PROTOCOL 3
       then: contingency.optional(),
     }),
   }),

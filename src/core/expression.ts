@@ -36,7 +36,20 @@ export type Expression =
 
 export type UnaryOp = 'neg' | 'not' | 'abs'
 export type BinaryOp =
-  | 'add' | 'sub' | 'mul' | 'div' | 'min' | 'max' | 'lt' | 'le' | 'gt' | 'ge' | 'eq' | 'ne' | 'and' | 'or'
+  | 'add'
+  | 'sub'
+  | 'mul'
+  | 'div'
+  | 'min'
+  | 'max'
+  | 'lt'
+  | 'le'
+  | 'gt'
+  | 'ge'
+  | 'eq'
+  | 'ne'
+  | 'and'
+  | 'or'
 
 /** Mean Earth radius of `distance`, m. */
 export const EARTH_RADIUS_M = 6371008.8

@@ -54,7 +54,7 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
       payload: formed.slots,
       requires: component.requires.map(edge),
       form: formed.reason,
-      scope: recovers !== undefined && moves ? scope(accepted, recovers, component.id, type, attempted) : Reason.none,
+      scope: recovers === undefined ? Reason.none : scope(accepted, recovers, component.id, type, moves, attempted),
       barrier: barrier(control, known !== undefined && isAction(known.kind), moves),
     }
   })
@@ -92,10 +92,17 @@ function form(
   return { reason: Reason.payload_invalid, slots: [], problem: `${payload.field}: ${payload.problem}` }
 }
 
-/** Step 3 (G4): an action or handoff returns only inside an open obligation's scope, on newer evidence, so many times. */
-function scope(accepted: Accepted, plan: Plan, id: string, type: number, attempted: Set<number>): Reason {
+/** Step 3 (G4): what moves the vehicle returns only inside an open obligation's scope; every member on newer evidence. */
+function scope(
+  accepted: Accepted,
+  plan: Plan,
+  id: string,
+  type: number,
+  moves: boolean,
+  attempted: Set<number>,
+): Reason {
   const covering = plan.obligations.covering(id, type)
-  if (covering.length === 0) return Reason.out_of_scope
+  if (covering.length === 0) return moves ? Reason.out_of_scope : Reason.none
   if (covering.every((obligation) => accepted.snapshot <= obligation.newest)) return Reason.evidence_stale
   if (accepted.speaker.attempts(type) >= ATTEMPTS_MAX) return Reason.attempts_exhausted
   // One attempt is one response that brings the type, however many of it.

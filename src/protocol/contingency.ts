@@ -6,11 +6,9 @@ import { CONTINGENCIES, type ContingencyName } from '../profile/profile.ts'
 import type { Awaiting } from './acknowledgement.ts'
 import type { Flight } from './flight.ts'
 import type { Acknowledgement } from './port.ts'
-import type { Underway } from './takeover.ts'
+import { SETTLING_MS, type Underway } from './takeover.ts'
 
 const REPEAT_MS = 200
-/** Where the mode was shown before the first frame left, a report may still tell of the time before it arrived. */
-const SETTLING_MS = 100
 
 /** What follows a contingency that is refused or not shown; land is last. */
 const NEXT: Readonly<Record<ContingencyName, ContingencyName | undefined>> = {
@@ -71,7 +69,7 @@ export class Contingency implements Awaiting {
     this.#underway = {
       leads: 'mode' in shows ? [shows.mode] : [],
       endsWithHold: this.landing,
-      commanded: false,
+      since_ms: undefined,
       confirmed: false,
       arming: false,
     }
@@ -133,7 +131,7 @@ export class Contingency implements Awaiting {
       this.#since_ms = already ? now_ms + SETTLING_MS : now_ms
     }
     acks.sent(this.#profile.command, this)
-    if (changesMode && this.#underway) takeover.commands(this.#underway)
+    if (changesMode && this.#underway) takeover.commands(this.#underway, now_ms)
   }
 
   /** No more of it: what it still waits for must not be taken for another's. */

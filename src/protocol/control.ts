@@ -66,8 +66,8 @@ export class Control {
     this.#changed()
   }
 
-  /** A change that the journal does not hold: the counter moves all the same. */
-  bump(): void {
+  /** Another attempt was granted: nothing of it outlives the session, the counter moves all the same. */
+  cleared(): void {
     this.#n++
   }
 

@@ -20,8 +20,9 @@ export interface Ending {
 
 /** No ACK for this long: the command may have begun; the state decides. */
 const UNANSWERED_MS = 500
-/** The longest time between two judgements of any lease. */
+/** The longest time between two judgements of any lease; of a setpoint's, and between two of its frames, in periods. */
 const GAP_MS = 500
+const GAP_PERIODS = 3
 /** A refused engagement is tried again with each frame, this long. */
 const REFUSED_MS = 1000
 /** A target that is not ours, reported this long, is somebody else commanding inside our mode. */
@@ -42,6 +43,8 @@ export abstract class Lease implements Awaiting {
   protected judged_ms: number
   /** Of the frame that was last sent with a command. */
   protected sent_ms = Number.NEGATIVE_INFINITY
+  /** MAV_CMD of the frame that was last sent with a command. */
+  protected awaited: number | undefined
   protected acked = false
   protected refusal: number | undefined
 
@@ -54,11 +57,16 @@ export abstract class Lease implements Awaiting {
     this.underway = {
       leads: effect.leads,
       endsWithHold: effect.endsWithHold,
-      commanded: false,
+      since_ms: undefined,
       confirmed: false,
       arming: false,
     }
     flight.takeover.begin(this.underway)
+  }
+
+  /** All frames of a command are confirmed. */
+  get isConfirmed(): boolean {
+    return false
   }
 
   elapsed_ms(now_ms: number): number {
@@ -66,6 +74,7 @@ export abstract class Lease implements Awaiting {
   }
 
   answered(ack: Acknowledgement): void {
+    if (ack.command !== this.awaited) return // a second answer to an earlier frame
     if (isGood(ack.result)) this.acked = true
     else this.refusal = ack.result
   }
@@ -110,10 +119,11 @@ export abstract class Lease implements Awaiting {
   /** A frame with a command has left. */
   protected commanded(step: EffectStep, now_ms: number): undefined {
     this.sent_ms = now_ms
+    this.awaited = step.command
     this.acked = false
     this.refusal = undefined
     this.flight.acks.sent(step.command, this)
-    if (step.changesMode) this.flight.takeover.commands(this.underway)
+    if (step.changesMode) this.flight.takeover.commands(this.underway, now_ms)
     if (step.arms) this.underway.arming = true
   }
 
@@ -152,7 +162,7 @@ export class CommandLease extends Lease {
     return otherwise === 'none' ? [] : [otherwise]
   }
 
-  get isConfirmed(): boolean {
+  override get isConfirmed(): boolean {
     return this.#confirmedAll
   }
 
@@ -167,6 +177,8 @@ export class CommandLease extends Lease {
     const refused = this.refused()
     if (refused) return refused
     if (!this.#isConfirmed(now_ms)) return this.#waitOn(barriers, now_ms)
+    // It goes on by what the state shows: an ACK that still comes answers nobody.
+    if (!this.acked) this.flight.acks.abandon(this, now_ms)
     if (this.#step + 1 === this.effect.steps.length) {
       this.#confirmedAll = true
       return undefined
@@ -223,12 +235,13 @@ export class SetpointLease extends Lease {
   readonly #shows: Shown
   protected readonly gap_ms: number
   #frames = 1
+  #framed_ms: number
   #due_ms: number
   #stage: 'warming' | 'commanded' | 'engaged'
   #firstCommand_ms = Number.POSITIVE_INFINITY
   #unanswered = false
   #doneSince_ms: number | undefined
-  #foreignSince_ms: number | undefined
+  #foreign: { since_ms: number; last_ms: number } | undefined
 
   /** The first frame has just left. */
   constructor(flight: Flight, instance: Instance, effect: SetpointEffect, now_ms: number) {
@@ -240,12 +253,13 @@ export class SetpointLease extends Lease {
     this.#framesBefore = engagement.framesBefore
     this.#shown_ms = engagement.shown_ms
     this.#shows = { mode: engagement.mode }
-    this.gap_ms = Math.min(3 * effect.period_ms, GAP_MS)
+    this.gap_ms = Math.min(GAP_PERIODS * effect.period_ms, GAP_MS)
+    this.#framed_ms = now_ms
     this.#due_ms = now_ms + effect.period_ms
     this.#stage = 'warming'
     if (flight.takeover.isEngaged(now_ms)) {
       // One goto after another: no mode command, and every end is by contingency.
-      flight.takeover.commands(this.underway)
+      flight.takeover.commands(this.underway, now_ms)
       this.underway.confirmed = true
       this.#stage = 'engaged'
     }
@@ -269,12 +283,14 @@ export class SetpointLease extends Lease {
     const verdict = this.askCore(STREAM, barriers, now_ms)
     if (verdict.decision !== 'allow') return failed(verdict.reason, verdict.detail)
     if (now_ms < this.#due_ms) return this.#engage(false, barriers, now_ms)
+    if (now_ms - this.#framed_ms >= GAP_PERIODS * this.#period_ms) return failed(Reason.tick_missed, 'no frame')
     const late_ms = now_ms - this.#due_ms
     // The schedule does not drift: the next frame is due a whole number of periods after the first.
     while (this.#due_ms <= now_ms) this.#due_ms += this.#period_ms
     if (late_ms > this.#period_ms / 2) return this.#engage(false, barriers, now_ms) // a late tick sends nothing
     if (!this.flight.port.send(verdict.frame!)) return failed(Reason.link_lost)
     this.#frames++
+    this.#framed_ms = now_ms
     return this.#engage(true, barriers, now_ms)
   }
 
@@ -314,14 +330,20 @@ export class SetpointLease extends Lease {
 
   /**
    * The target that the autopilot reports. True once one that is not ours was reported for a second while engaged: somebody
-   * else commands inside our mode. `ours` is the bound position, for setpoints that have one.
+   * else commands inside our mode. `ours` is the bound position, where the setpoint has one.
    */
   isForeign(reported: ReportedTarget, ours: ReportedTarget | undefined, now_ms: number): boolean {
     const near =
-      ours === undefined ||
-      (Math.abs(reported.lat - ours.lat) <= FOREIGN_DEG && Math.abs(reported.lon - ours.lon) <= FOREIGN_DEG)
-    if (near || this.#stage !== 'engaged') this.#foreignSince_ms = undefined
-    else this.#foreignSince_ms ??= now_ms
-    return this.#foreignSince_ms !== undefined && now_ms - this.#foreignSince_ms >= FOREIGN_MS
+      ours !== undefined &&
+      Math.abs(reported.lat - ours.lat) <= FOREIGN_DEG &&
+      Math.abs(reported.lon - ours.lon) <= FOREIGN_DEG
+    if (near || this.#stage !== 'engaged') {
+      this.#foreign = undefined
+      return false
+    }
+    // Reports that come one by one, long apart, tell of no one who commands all the time.
+    const broken = this.#foreign === undefined || now_ms - this.#foreign.last_ms >= FOREIGN_MS
+    this.#foreign = { since_ms: broken ? now_ms : this.#foreign!.since_ms, last_ms: now_ms }
+    return now_ms - this.#foreign.since_ms >= FOREIGN_MS
   }
 }

@@ -69,11 +69,29 @@ export class Plan {
     return [...found].sort((a, b) => a.sequence - b.sequence)
   }
 
-  /** Instances that ended without completing and on which nothing that is kept rests: the core may forget them. */
-  forgettable(): Instance[] {
+  /** What stays when a newer plan supersedes this one: commands under way, and what they rest on. */
+  outlasting(): ReadonlySet<Instance> {
+    const kept = new Set<Instance>()
+    const keep = (i: Instance): void => {
+      if (kept.has(i)) return
+      kept.add(i)
+      for (const p of i.prerequisites) keep(p)
+    }
+    for (const i of this.instances) if (i.lease !== undefined && isLive(i) && i.is.kind !== Kind.setpoint) keep(i)
+    return kept
+  }
+
+  /** Nothing that is kept rests on these. */
+  unneeded(): Instance[] {
     const needed = new Set<Instance>()
     for (const i of this.instances) for (const p of i.prerequisites) needed.add(p)
-    return [...this.instances].filter((i) => isEnded(i.phase) && !needed.has(i))
+    return [...this.instances].filter((i) => !needed.has(i))
+  }
+
+  /** Instances that nothing rests on and that ended without completing, or were replaced: the core may forget them. */
+  forgettable(): Instance[] {
+    const replaced = (i: Instance): boolean => this.members.get(i.id) !== i && isCompleted(i)
+    return this.unneeded().filter((i) => isEnded(i.phase) || replaced(i))
   }
 }
 
@@ -95,3 +113,9 @@ export const isLive = (i: Instance): boolean => !isEnded(i.phase) && !isComplete
 export const isAction = (kind: Kind): boolean => kind === Kind.command || kind === Kind.setpoint
 /** Its effect goes to the vehicle: actions, and a handoff, which holds first. */
 export const movesVehicle = (kind: Kind): boolean => isAction(kind) || kind === Kind.handoff
+
+/** The id of an instance of the plan that the core still knows. */
+export function idOf(plan: Plan, sequence: number): string | undefined {
+  for (const i of plan.instances) if (i.sequence === sequence) return i.id
+  return undefined
+}

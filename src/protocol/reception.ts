@@ -1,6 +1,6 @@
 // A response as a whole: the checks that refuse all of it, in their order, and nothing changes (PROTOCOL 4).
 
-import { EDGES_MAX, type ReasonWord } from '../../build/abi.ts'
+import type { ReasonWord } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { packetDigest, type Response, readResponse } from '../response/response.ts'
 import type { Speaker } from './agent.ts'
@@ -67,11 +67,7 @@ export function judgeWhole(
   }
   const recovers = response.recovers === undefined ? undefined : livePlan(speaker, response.recovers)
   if (response.recovers !== undefined && recovers === undefined) return refuse('no_such_plan', undefined, response)
-  const edges = response.components.reduce((sum, c) => sum + c.requires.length, 0)
-  const capacity = session.core.capacity()
-  if (response.components.length > capacity.instances || edges + standingEdges(recovers) > capacity.edges) {
-    return refuse('no_capacity', undefined, response)
-  }
+  if (!fits(session, speaker, response, recovers)) return refuse('no_capacity', undefined, response)
   return { accepted: { packet, speaker, response, snapshot, recovers } }
 }
 
@@ -81,9 +77,15 @@ function livePlan(speaker: Speaker, named: string): Plan | undefined {
   return plan !== undefined && !plan.over && (named === plan.response || named === plan.name) ? plan : undefined
 }
 
-/** Admission looks at the plan's edges as well: they count against the graph's bound. */
-function standingEdges(plan: Plan | undefined): number {
-  let edges = 0
-  for (const i of plan?.members.values() ?? []) edges += i.prerequisites.length
-  return Math.min(edges, EDGES_MAX)
+/** A response that starts a plan takes the room of the one that it supersedes; a recovery comes beside what there is. */
+function fits(session: Session, speaker: Speaker, { components }: Response, recovers: Plan | undefined): boolean {
+  const free = session.core.capacity()
+  const older = recovers === undefined ? speaker.plan : undefined
+  const kept = older?.outlasting()
+  const leaving = [...(older?.instances ?? [])].filter((i) => !kept?.has(i))
+  const edges = components.reduce((sum, c) => sum + c.requires.length, 0)
+  return (
+    components.length <= free.instances + leaving.length &&
+    edges <= free.edges + leaving.reduce((sum, i) => sum + i.prerequisites.length, 0)
+  )
 }

@@ -4,14 +4,17 @@
 import type { Mode } from '../profile/profile.ts'
 import { MODE_AGE_MS, type VehicleView } from './vehicle.ts'
 
+/** Where a mode was shown before a frame that asks for it left, a report may still tell of the time before it arrived. */
+export const SETTLING_MS = 100
+
 /** An effect of ours that changes the mode, from its crossing to its end. */
 export interface Underway {
   /** Modes that the vehicle goes through because of it. */
   readonly leads: readonly Mode[]
   /** `land` and `return`: once on the ground they explain any mode that we set. */
   readonly endsWithHold: boolean
-  /** A frame that changes the mode has left. */
-  commanded: boolean
+  /** Since a frame that changes the mode has left, only reports received after this show what it did. */
+  since_ms: number | undefined
   /** The mode has been shown: from now on only this effect explains. */
   confirmed: boolean
   /** An arm frame has left. */
@@ -44,14 +47,16 @@ export class Takeover {
   }
 
   /** A frame that changes the mode is about to leave for this effect. */
-  commands(effect: Underway): void {
-    effect.commanded = true
+  commands(effect: Underway, now_ms: number): void {
+    const seen = this.#view.mode(now_ms)
+    const already = seen !== undefined && effect.leads.includes(seen.mode)
+    effect.since_ms ??= already ? now_ms + SETTLING_MS : now_ms
     this.#fresh = false
     for (const mode of effect.leads) this.#ours.add(mode)
   }
 
   finish(effect: Underway): void {
-    if (!this.#underway.delete(effect) || !effect.commanded) return
+    if (!this.#underway.delete(effect) || effect.since_ms === undefined) return
     if (effect.confirmed) this.#explained = new Set(effect.leads)
     else for (const mode of effect.leads) this.#explained.add(mode)
     this.#endedOnGround = effect.endsWithHold
@@ -80,9 +85,9 @@ export class Takeover {
     if (this.#foundEngaged !== false) this.#foundEngaged = seen.intended === this.#engaged
     const explained = this.#explains(seen.mode, now_ms)
     for (const effect of this.#underway) {
-      if (effect.commanded && effect.leads.includes(seen.mode) && effect.leads.includes(seen.intended)) {
-        effect.confirmed = true
-      }
+      const since_ms = effect.since_ms ?? Number.POSITIVE_INFINITY
+      const shown = effect.leads.includes(seen.mode) && effect.leads.includes(seen.intended)
+      if (shown && now_ms - seen.age_ms > since_ms) effect.confirmed = true
     }
     if (!this.#view.isArmed(now_ms)) return false // disarmed, nothing latches
     return !explained || (this.#fresh && seen.mode !== seen.intended)

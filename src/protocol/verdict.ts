@@ -13,7 +13,8 @@ export function detailWords(
   detail: number | string | undefined,
   nameOf: (prerequisite: number) => string | undefined,
 ): string | undefined {
-  if (typeof detail === 'string' || detail === undefined || detail < 0) return detail as string | undefined
+  if (typeof detail !== 'number') return detail
+  if (detail < 0) return undefined
   switch (reason) {
     case Reason.payload_invalid: {
       const bound = type.bounds[detail]

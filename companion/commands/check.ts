@@ -1,0 +1,29 @@
+// `halo check`: what a configuration and its catalog say, without connecting to anything (PROTOCOL 3).
+
+import { KindWords, PhaseWords } from '../../build/abi.ts'
+import type { Catalog } from '../../src/catalog/catalog.ts'
+import { loadConfig, readCatalog } from '../config.ts'
+
+/** Throws `ConfigError`, `CatalogError` or the error of the file system. */
+export function check(file: string, print: (line: string) => void): void {
+  const config = loadConfig(file)
+  const catalog = readCatalog(config)
+  print(`vehicle ${config.vehicle}: profile ${catalog.profile.name}, catalog ${catalog.hash.slice(0, 16)}`)
+  for (const line of describe(catalog)) print(line)
+}
+
+/** One block a component type: kind, what it must and may rest on, and its footprint per tense. */
+export function describe({ types, fields, agents }: Catalog): string[] {
+  const names = (numbers: readonly number[], of: readonly { readonly name: string }[]): string =>
+    numbers.length === 0 ? '-' : numbers.map((n) => of[n]!.name).join(', ')
+  return [
+    ...types.flatMap((type) => [
+      `${type.name}: ${KindWords[type.kind]}`,
+      `  requires     ${names(type.requires, types)}`,
+      `  may require  ${type.mayRequire.map((m) => `${types[m.type]!.name} (${PhaseWords[m.phase]})`).join(', ') || '-'}`,
+      `  reads now    ${names(type.footprint.now, fields)}`,
+      `  reads cited  ${names(type.footprint.cited, fields)}`,
+    ]),
+    ...agents.map(({ name, may }) => `agent ${name} may: ${names([...may], types)}`),
+  ]
+}

@@ -1,0 +1,94 @@
+// The ground's end of MQTT, for the commands of a person: it hears what the companion publishes and says one thing.
+
+import mqtt from 'mqtt'
+import { read, type Value } from '../../src/response/read.ts'
+import { encode } from '../../src/response/write.ts'
+import { loadConfig } from '../config.ts'
+import { root } from '../mqtt/topics.ts'
+
+export interface Broker {
+  readonly url: string
+  readonly vehicle: string
+}
+
+export interface GroundOptions {
+  readonly mqtt?: string
+  readonly vehicle?: string
+  readonly config?: string
+}
+
+/** Where to connect: the options, else the configuration, else a companion on this machine. */
+export function brokerOf({ mqtt: url, vehicle, config: file }: GroundOptions): Broker {
+  const config = file === undefined ? undefined : loadConfig(file)
+  const broker = config?.mqtt
+  const configured = broker && ('embedded' in broker ? `mqtt://${broker.embedded}` : broker.url)
+  return { url: url ?? configured ?? 'mqtt://127.0.0.1:1883', vehicle: vehicle ?? config?.vehicle ?? 'uav1' }
+}
+
+export interface Heard {
+  /** Below `halo/v1/<vehicle>/`. */
+  readonly topic: string
+  readonly retain: boolean
+  readonly bytes: Uint8Array
+}
+
+export interface Ground {
+  /** Publishes one map at QoS 1 and gives back the bytes that went out, once the broker has them. */
+  say(topic: string, value: unknown): Promise<Uint8Array>
+  /** Rejects when the connection is gone. */
+  readonly lost: Promise<never>
+  end(): Promise<void>
+}
+
+/** Connects and subscribes to `topics` below the vehicle's root. Rejects where the broker cannot be had. */
+export async function connectGround(
+  { url, vehicle }: Broker,
+  topics: readonly string[],
+  hear: (message: Heard) => void,
+): Promise<Ground> {
+  const below = `${root(vehicle)}/`
+  const where = shown(url)
+  const client = await mqtt
+    .connectAsync(url, { reconnectPeriod: 0, connectTimeout: 5_000, queueQoSZero: false }, false)
+    .catch((error: Error) => {
+      throw new Error(`mqtt ${where}: ${error.message || 'cannot connect'}`)
+    })
+  const lost = new Promise<never>((_, reject) => {
+    client.on('error', (error) => reject(new Error(`mqtt ${where}: ${error.message}`)))
+    client.on('close', () => reject(new Error(`mqtt ${where}: connection lost`)))
+  })
+  lost.catch(() => {})
+  client.on('message', (topic, bytes, { retain }) => hear({ topic: topic.slice(below.length), retain, bytes }))
+  await client.subscribeAsync(
+    topics.map((topic) => below + topic),
+    { qos: 1 },
+  )
+  return {
+    async say(topic, value) {
+      const bytes = encode(value)
+      await client.publishAsync(below + topic, Buffer.from(bytes), { qos: 1 })
+      return bytes
+    },
+    lost,
+    end: () => client.endAsync(),
+  }
+}
+
+/** What HALO publishes is larger than what an agent may say: the catalog carries a schema. */
+const BYTES_MAX = 1 << 20
+
+/** A message as plain values, or undefined where its bytes are not of the profile (PROTOCOL 4). */
+export function decode(bytes: Uint8Array): { readonly [key: string]: unknown } | undefined {
+  const result = read(bytes, undefined, BYTES_MAX)
+  return 'map' in result ? (plain(result.map) as { [key: string]: unknown }) : undefined
+}
+
+function plain(value: Value): unknown {
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, element]) => [key, plain(element)]))
+  return Array.isArray(value) ? value.map(plain) : value
+}
+
+/** A URL without its password. */
+function shown(url: string): string {
+  return url.replace(/\/\/[^/@]*@/, '//')
+}

@@ -1,0 +1,31 @@
+// `halo run`: the daemon as a process: signals, the log on stderr, the exit code.
+
+import { pino } from 'pino'
+import { loadConfig } from '../config.ts'
+import { startDaemon } from '../daemon.ts'
+
+/** What a reader of the log that has stopped reading can cost, bytes; beyond that lines are dropped, never flight. */
+const BACKLOG_BYTES = 1 << 20
+
+/** Runs until a signal or a fatal error and gives the exit code. Throws where it cannot start. */
+export async function run(file: string): Promise<number> {
+  const config = loadConfig(file)
+  const stderr = pino.destination({ fd: 2, sync: false, maxLength: BACKLOG_BYTES })
+  stderr.on('error', () => {}) // nor does one that has gone away
+  const log = pino({ level: config.log.level, base: { vehicle: config.vehicle } }, stderr)
+  const daemon = await startDaemon(config, { log })
+  let signals = 0
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (++signals > 1) process.exit(1)
+      log.info({ event: 'signal', signal })
+      void daemon.stop()
+    })
+  }
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => daemon.fail(error))
+  }
+  const code = await daemon.ended
+  stderr.flushSync()
+  return code
+}

@@ -1,0 +1,139 @@
+// The configuration of one companion: which vehicle, which catalog, where MAVLink and MQTT are. `examples/halo.yaml` is its
+// manual. A mistake is a start-up error that says file:line:column: key.
+
+import { readFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import { z } from 'zod'
+import type { Catalog, Problem } from '../src/catalog/catalog.ts'
+import { loadCatalog } from '../src/catalog/load.ts'
+import { Source } from '../src/catalog/source.ts'
+import { suggestion } from '../src/catalog/suggestion.ts'
+import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
+
+export interface Config {
+  /** Names the topics: `halo/v1/<vehicle>`. */
+  readonly vehicle: string
+  /** Absolute path of the catalog. */
+  readonly catalog: string
+  readonly mavlink: {
+    /** `udpin://host:port`, `udpout://host:port` or `tcpout://host:port`. */
+    readonly endpoint: string
+    /** Our MAVLink component id; the system id is the vehicle's. */
+    readonly component: number
+  }
+  /** A broker to connect to, or one of our own to open at `host:port`. */
+  readonly mqtt: { readonly url: string; readonly protocol: 4 | 5 } | { readonly embedded: string }
+  /** Absolute path of the journal. */
+  readonly journal: string
+  readonly log: { readonly level: LogLevel }
+}
+
+export const LOG_LEVELS = ['error', 'warn', 'info', 'debug', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** A mistake in a configuration: one line each, `file:line:column: key: message`. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly Problem[]
+  constructor(problems: readonly Problem[]) {
+    super(problems.map((p) => `${p.file}:${p.line}:${p.column}: ${p.key}: ${p.message}`).join('\n'))
+    this.problems = problems
+  }
+}
+
+/** Every profile that a catalog can name as its vehicle. */
+const PROFILES = [px4Multirotor]
+
+const address = z.string().refine((text) => isAddress(text), 'must be host:port, such as 127.0.0.1:1883')
+
+const mqtt = z
+  .strictObject({
+    url: z
+      .string()
+      .refine((text) => /^(mqtts?|wss?):\/\/[^/]+/.test(text), 'must be mqtt://host:port, mqtts://, ws:// or wss://')
+      .optional(),
+    protocol: z.union([z.literal(4), z.literal(5)], 'must be 4 (MQTT 3.1.1) or 5').optional(),
+    embedded: address.optional(),
+  })
+  .refine(({ url, embedded }) => (url === undefined) !== (embedded === undefined), 'needs either `url` or `embedded`')
+  .refine(({ protocol, embedded }) => protocol === undefined || embedded === undefined, {
+    message: 'the embedded broker speaks 3.1.1 only: leave this key out',
+    path: ['protocol'],
+  })
+
+const schema = z.strictObject({
+  vehicle: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ and -'),
+  catalog: z.string().min(1),
+  mavlink: z.strictObject({
+    endpoint: z
+      .string()
+      .refine(
+        (text) => /^(udpin|udpout|tcpout):\/\/[^/]+:\d+$/.test(text),
+        'must be udpin://, udpout:// or tcpout:// and host:port',
+      ),
+    component: z.int('must be an integer').min(1, 'must be 1 to 255').max(255, 'must be 1 to 255').default(191),
+  }),
+  mqtt,
+  journal: z.string().min(1).optional(),
+  log: z.strictObject({ level: z.enum(LOG_LEVELS).default('info') }).default({ level: 'info' }),
+})
+
+const KEYS: readonly string[] = [
+  ...Object.keys(schema.shape),
+  ...Object.keys(schema.shape.mavlink.shape),
+  ...Object.keys(mqtt.shape),
+  'level',
+]
+
+/** Reads a configuration; paths in it are relative to its file. Throws `ConfigError`, or the error of the file system. */
+export function loadConfig(file: string): Config {
+  return parseConfig(readFileSync(file, 'utf8'), file)
+}
+
+/** The same from text; `file` names it in errors and is what relative paths start from. */
+export function parseConfig(text: string, file: string): Config {
+  const source = new Source(text, file)
+  if (source.problems.length > 0) throw new ConfigError(source.problems)
+  if (typeof source.value !== 'object' || source.value === null) {
+    source.problem(['(yaml)'], 'must be a map of keys, as in examples/halo.yaml')
+    throw new ConfigError(source.problems)
+  }
+  const parsed = schema.safeParse(source.value)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) report(source, issue)
+    throw new ConfigError(source.problems)
+  }
+  const { vehicle, catalog, mavlink, mqtt: broker, journal, log } = parsed.data
+  const folder = dirname(resolve(file))
+  return {
+    vehicle,
+    catalog: resolve(folder, catalog),
+    mavlink,
+    mqtt:
+      broker.embedded === undefined
+        ? { url: broker.url!, protocol: broker.protocol ?? 4 }
+        : { embedded: broker.embedded },
+    journal: resolve(folder, journal ?? `${vehicle}.journal`),
+    log,
+  }
+}
+
+/** The catalog that it names. Throws `CatalogError`, or the error of the file system. */
+export function readCatalog({ catalog }: Config): Catalog {
+  return loadCatalog(readFileSync(catalog, 'utf8'), relative(process.cwd(), catalog), PROFILES)
+}
+
+function report(source: Source, issue: z.core.$ZodIssue): void {
+  if (issue.code === 'unrecognized_keys') {
+    for (const key of issue.keys) source.problem([...issue.path, key], `unknown key${suggestion(key, KEYS)}`, 'key')
+  } else if (issue.code === 'invalid_type' && issue.input === undefined) {
+    source.problem(issue.path, 'is missing', 'key')
+  } else {
+    source.problem(issue.path, issue.message.charAt(0).toLowerCase() + issue.message.slice(1))
+  }
+}
+
+function isAddress(text: string): boolean {
+  const match = /^[^:/\s]+:(\d{1,5})$/.exec(text)
+  return match !== null && Number(match[1]) <= 65535
+}

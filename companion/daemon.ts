@@ -1,0 +1,248 @@
+// The composition root: clock, MAVLink, MQTT, journal and core around the engine (ARCHITECTURE).
+//
+// Everything that comes in is one synchronous call of the runtime, and its frames leave within that call through the port;
+// what it publishes is handed on behind it. Nothing here decides: a daemon that is late, deaf or dying only makes values
+// older and ticks later, and the runtime says no by itself.
+
+import { randomBytes } from 'node:crypto'
+import { type Logger, pino } from 'pino'
+import { CORE_HASH, loadCore, warm } from '../src/core/wasm.ts'
+import type { Publication } from '../src/protocol/port.ts'
+import { Runtime } from '../src/protocol/runtime.ts'
+import { encode } from '../src/response/write.ts'
+import { Adapter } from './adapter/adapter.ts'
+import { Clock } from './clock.ts'
+import { type Config, readCatalog } from './config.ts'
+import { FileJournal } from './journal.ts'
+import { openEndpoint } from './mavlink/endpoint.ts'
+import { Link } from './mavlink/link.ts'
+import { startBroker } from './mqtt/broker.ts'
+import { type Client, connect } from './mqtt/client.ts'
+import type { Topic } from './mqtt/topics.ts'
+import { statustext } from './statustext.ts'
+import { VERSION } from './version.ts'
+
+const TICK_MS = 10
+const HEARTBEAT_MS = 1_000
+/** How long contingencies may take at the end. */
+const SETTLE_MS = 2_500
+const SEVERITY_WARNING = 4
+/** Publications that the log has too; at level debug it has all. */
+const LOGGED = /^(verdict|outcome)\//
+
+export interface Daemon {
+  readonly runtime: Runtime
+  /** Local port of the vehicle's link; 0 where it has none. */
+  readonly mavlinkPort: number
+  /** Port of the embedded broker, if there is one. */
+  readonly brokerPort: number | undefined
+  /** The exit code, once all is closed: 0 after `stop`, 1 after a fatal error. */
+  readonly ended: Promise<0 | 1>
+  /** Ends all leases with their contingency, says `offline`, closes (PROTOCOL 14, `shutdown`). */
+  stop(): Promise<void>
+  /** A fatal error: from this call on nothing goes to the vehicle. */
+  fail(error: unknown): void
+}
+
+export interface DaemonOptions {
+  readonly log?: Logger
+}
+
+/** Rejects where it cannot start: catalog, journal, core, the endpoint or the embedded broker. A broker may come later. */
+export async function startDaemon(config: Config, options: DaemonOptions = {}): Promise<Daemon> {
+  const log = options.log ?? pino({ level: 'silent' })
+  const catalog = readCatalog(config)
+  const journal = new FileJournal(config.journal)
+  journal.prove()
+  // The first calls of a core are slow: they happen before anybody relies on it.
+  warm()
+
+  const clock = new Clock()
+  const retained = new Map<string, Uint8Array>()
+  let client: Client | undefined
+  let identified = false
+  let stopBy_ms = Infinity
+  let heartbeat_ms = -Infinity
+  let over = false
+  let end: (code: 0 | 1) => void
+  const ended = new Promise<0 | 1>((resolve) => {
+    end = resolve
+  })
+
+  const adapter = new Adapter({
+    component: config.mavlink.component,
+    transmit: (bytes) => !over && endpoint.transmit(bytes),
+  })
+  const runtime = new Runtime({
+    catalog,
+    core: loadCore,
+    coreHash: CORE_HASH,
+    port: adapter,
+    journal,
+    random: () => randomBytes(8),
+    wall: Date.now,
+    version: VERSION,
+    log: ({ level, ...event }) => log[level](event),
+  })
+  let session = runtime.session
+  // Kept until there is a broker.
+  for (const publication of runtime.start(clock.now())) publish(publication)
+
+  const embedded = 'embedded' in config.mqtt ? config.mqtt.embedded : undefined
+  const broker = embedded === undefined ? undefined : await startBroker(embedded).catch(says('mqtt.embedded', embedded))
+  const endpoint = await openEndpoint(config.mavlink.endpoint, {
+    recognises: (datagram) => link.recognises(datagram),
+    receive: (bytes) => {
+      const received_ms = clock.turn()
+      guarded(() => link.receive(bytes, received_ms))
+    },
+  }).catch(async (error: Error) => {
+    await broker?.close()
+    return says('mavlink.endpoint', config.mavlink.endpoint)(error)
+  })
+  const link: Link = new Link({
+    profile: catalog.profile,
+    fields: catalog.fields,
+    adapter,
+    stream: endpoint.stream,
+    listener: {
+      identity(system, component) {
+        identified = true
+        log.info({ event: 'autopilot_found', system, component })
+        apply((now_ms) => runtime.connected(system, component, now_ms))
+      },
+      report: (report, received_ms) => apply((now_ms) => runtime.observe(report, received_ms, now_ms)),
+      acknowledge: (acknowledgement) => apply((now_ms) => runtime.acknowledge(acknowledgement, now_ms)),
+      collision(component) {
+        // Before the autopilot is known our system id is a guess, and another system may well have that component.
+        if (!identified) return
+        const id = `${adapter.system}/${component}`
+        fail(new Error(`mavlink: another program sends as ${id} on this link: choose another mavlink.component`))
+      },
+    },
+  })
+
+  /** One call of the runtime: its frames have left when it returns, then its publications go out. */
+  function apply(call: (now_ms: number) => readonly Publication[]): void {
+    guarded(() => {
+      for (const publication of call(clock.now())) publish(publication)
+      if (runtime.session === session) return
+      session = runtime.session
+      client?.resubscribe()
+    })
+  }
+
+  /** What throws in here is no longer to be trusted with a vehicle. */
+  function guarded(step: () => void): void {
+    if (over) return
+    try {
+      step()
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  function publish(publication: Publication): void {
+    const { topic, retain, value } = publication
+    const bytes = encode(value)
+    if (retain) retained.set(topic, bytes)
+    client?.publish(topic, bytes, { retain, qos: 1 })
+    log[LOGGED.test(topic) ? 'info' : 'debug']({ event: 'publication', topic, value })
+    const text = statustext(publication)
+    if (text !== undefined) adapter.say({ message: 'STATUSTEXT', severity: SEVERITY_WARNING, text }, clock.now())
+  }
+
+  function hear(topic: Topic, bytes: Uint8Array, isRetained: boolean): void {
+    const received_ms = clock.turn()
+    if (!('name' in topic) || stopBy_ms < Infinity) return
+    const { kind, name } = topic
+    apply((now_ms) => {
+      if (kind === 'response') return runtime.receive(name, bytes, isRetained, now_ms)
+      if (kind === 'operator') return runtime.operate(name, bytes, isRetained, now_ms)
+      if (kind === 'context') return runtime.context(name, bytes, isRetained, received_ms, now_ms)
+      return []
+    })
+  }
+
+  function tick(): void {
+    clock.turn()
+    apply((now_ms) => runtime.tick(now_ms))
+    guarded(() => {
+      const now_ms = clock.now()
+      endpoint.tick(now_ms)
+      link.tick(now_ms)
+      // Behind the runtime's own tick: a heartbeat says that the whole of it still turns.
+      if (now_ms - heartbeat_ms >= HEARTBEAT_MS && adapter.say({ message: 'HEARTBEAT' }, now_ms)) heartbeat_ms = now_ms
+      if (stopBy_ms < Infinity && (runtime.settled || now_ms >= stopBy_ms)) void leave(0)
+    })
+  }
+
+  const offline = (): Uint8Array => {
+    const { session, environment } = runtime
+    return encode({ v: 1, status: 'offline', session, environment, version: VERSION })
+  }
+
+  async function leave(code: 0 | 1): Promise<void> {
+    if (over) return
+    over = true // from here nothing is sent
+    clearInterval(timer)
+    const closing = [() => client?.end(offline()), () => broker?.close(), () => endpoint.close()]
+    for (const close of closing) {
+      try {
+        await close()
+      } catch (error) {
+        log.error({ event: 'close_failed', error: String(error) })
+      }
+    }
+    log.info({ event: 'ended', code })
+    end(code)
+  }
+
+  function fail(error: unknown): void {
+    if (over) return
+    const { message, stack } = error instanceof Error ? error : new Error(String(error))
+    log.fatal({ event: 'fatal', message, stack })
+    void leave(1)
+  }
+
+  // From the endpoint to here nothing waits, so no input comes before all of this stands.
+  const timer = setInterval(tick, TICK_MS)
+  client = connect({
+    url: 'url' in config.mqtt ? config.mqtt.url : `mqtt://${embedded!.replace(/:\d+$/, '')}:${broker!.port}`,
+    vehicle: config.vehicle,
+    protocolVersion: 'url' in config.mqtt ? config.mqtt.protocol : 4,
+    will: { payload: offline() },
+    onMessage: hear,
+    onConnected() {
+      // `status` comes last: who reads `online` finds all else up to date.
+      for (const topic of [...retained.keys()].filter((topic) => topic !== 'status').concat('status')) {
+        const bytes = retained.get(topic)
+        if (bytes !== undefined) client?.publish(topic, bytes, { retain: true, qos: 1 })
+      }
+    },
+    onLost() {},
+    log: (message) => log.info({ event: 'mqtt', message }),
+  })
+
+  return {
+    runtime,
+    mavlinkPort: endpoint.port,
+    brokerPort: broker?.port,
+    ended,
+    async stop() {
+      if (stopBy_ms === Infinity) {
+        stopBy_ms = clock.now() + SETTLE_MS
+        apply((now_ms) => runtime.stop(now_ms))
+      }
+      await ended
+    },
+    fail,
+  }
+}
+
+/** For errors that do not say what they are about, as `listen EADDRINUSE`. */
+function says(key: string, value: string): (error: Error) => never {
+  return (error) => {
+    throw new Error(`${key} ${value}: ${error.message}`)
+  }
+}

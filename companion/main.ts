@@ -1,0 +1,90 @@
+#!/usr/bin/env node
+// The command line. A mistake of the user is one clear line on stderr and exit code 1.
+
+import { createInterface } from 'node:readline'
+import { Command, InvalidArgumentError } from 'commander'
+import { CatalogError } from '../src/catalog/catalog.ts'
+import { check } from './commands/check.ts'
+import { brokerOf, type GroundOptions } from './commands/ground.ts'
+import { run } from './commands/run.ts'
+import { sim } from './commands/sim.ts'
+import { submit } from './commands/submit.ts'
+import { watch } from './commands/watch.ts'
+import { VERSION } from './version.ts'
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+// `halo watch | head` ends with its reader.
+process.stdout.on('error', () => process.exit(0))
+
+const number = (text: string): number => {
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError('must be a number')
+  return value
+}
+
+const positive = (text: string): number => {
+  const value = number(text)
+  if (value <= 0) throw new InvalidArgumentError('must be greater than 0')
+  return value
+}
+
+const program = new Command('halo')
+  .description('Lets an untrusted agent act on a drone: admission, a final dispatch gate and scoped recovery.')
+  .version(VERSION)
+  .showHelpAfterError('(halo --help shows what there is)')
+
+program
+  .command('run')
+  .description('run the companion until SIGTERM or SIGINT')
+  .requiredOption('--config <file>', 'configuration, as examples/halo.yaml')
+  .action(async ({ config }: { config: string }) => process.exit(await run(config)))
+
+program
+  .command('check')
+  .description('check a configuration and its catalog without connecting, and show what each component type reads')
+  .requiredOption('--config <file>', 'configuration, as examples/halo.yaml')
+  .action(({ config }: { config: string }) => check(config, print))
+
+program
+  .command('sim')
+  .description('simulated vehicle, never for flight; a line on stdin is a fault')
+  .option('--listen <host:port>', 'where it hears the companion', '127.0.0.1:14580')
+  .option('--send <host:port>', 'where it sends, unasked', '127.0.0.1:14540')
+  .option('--speed <factor>', 'times real speed', positive, 1)
+  .option('--lat <deg>', 'latitude of home', number, 47.397742)
+  .option('--lon <deg>', 'longitude of home', number, 8.545594)
+  .option('--amsl <m>', 'height of home above mean sea level', number, 488)
+  .action((options) => sim(options, createInterface({ input: process.stdin }), print))
+
+const onGround = (command: Command): Command =>
+  command
+    .option('--mqtt <url>', 'broker (default: of --config, else mqtt://127.0.0.1:1883)')
+    .option('--vehicle <name>', 'vehicle (default: of --config, else uav1)')
+    .option('--config <file>', 'take broker and vehicle from a configuration')
+
+onGround(program.command('submit'))
+  .description(
+    'say a response as an agent would and follow it; exit code 0 only if all of it was retained and completed',
+  )
+  .argument('<response.json>', 'a response; v, response, generation and snapshot are filled in where they are missing')
+  .option('--agent <name>', 'agent', 'planner')
+  .option('--timeout <s>', 'how long to follow it', positive, 300)
+  .action(async (file: string, options: GroundOptions & { agent: string; timeout: number }) => {
+    const { agent, timeout } = options
+    process.exitCode = await submit(brokerOf(options), { file, agent, timeout_ms: timeout * 1000 }, print)
+  })
+
+onGround(program.command('watch'))
+  .description('print every topic of a vehicle as JSON lines: {at, topic, retain, value}')
+  .action((options: GroundOptions) => watch(brokerOf(options), print))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`halo: ${error instanceof CatalogError ? `the catalog has mistakes\n${message}` : message}\n`)
+  process.exit(1)
+}

@@ -1,0 +1,246 @@
+// Admission around the core's: a response becomes instances, obligations and a verdict (PROTOCOL 5, 6 and 9).
+
+import { Phase, Reason, ReasonWords } from '../../build/abi.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Admitted } from '../core/core.ts'
+import type { Speaker } from './agent.ts'
+import { ask, type Question } from './batch.ts'
+import type { Control } from './control.ts'
+import type { Dispatch } from './dispatch.ts'
+import type { Ledger } from './ledger.ts'
+import { Obligations } from './obligation.ts'
+import { type Instance, isEnded, isLive, Plan } from './plan.ts'
+import type { Publisher } from './publisher.ts'
+import { type Accepted, judgeWhole, type Refused, wireDigest } from './reception.ts'
+import type { Session } from './session.ts'
+import { detailWords } from './verdict.ts'
+
+export class Admission {
+  readonly #session: Session
+  readonly #catalog: Catalog
+  readonly #control: Control
+  readonly #ledger: Ledger
+  readonly #dispatch: Dispatch
+  readonly #publisher: Publisher
+  #obligations = 0
+
+  constructor(session: Session, control: Control, ledger: Ledger, dispatch: Dispatch, publisher: Publisher) {
+    this.#session = session
+    this.#catalog = publisher.catalog
+    this.#control = control
+    this.#ledger = ledger
+    this.#dispatch = dispatch
+    this.#publisher = publisher
+  }
+
+  receive(agent: string, bytes: Uint8Array, retained: boolean, now_ms: number): void {
+    const judged = judgeWhole(this.#session, this.#control, this.#catalog, { agent, bytes, retained }, now_ms)
+    if ('again' in judged) this.#publisher.repeat(judged.again)
+    else if ('accepted' in judged) this.#accept(judged.accepted, now_ms)
+    else this.#refuse(agent, judged.refused)
+  }
+
+  #refuse(agent: string, { packet, reason, detail, response, generation }: Refused): void {
+    this.#publisher.log('warn', 'response refused', { agent, reason, detail })
+    const [v, digest, at, accepted] = [1, wireDigest(packet), this.#publisher.wall(), false]
+    const value = { v, response, digest, generation, at, accepted, reason, detail, components: [] }
+    this.#publisher.publish(`verdict/${agent}`, value)
+  }
+
+  #accept(accepted: Accepted, now_ms: number): void {
+    const { speaker, response, packet, recovers } = accepted
+    const older = speaker.plan
+    const plan = recovers ?? this.#newPlan(speaker, response.response)
+    speaker.accepted(response.response, response.generation)
+    speaker.plan = plan
+
+    // The verdict precedes everything that it brings about, and names obligations that are opened on its way.
+    const before = this.#publisher.take()
+    if (recovers === undefined && older !== undefined) this.#dispatch.supersede(older, now_ms)
+    const question = ask(this.#catalog, this.#control, accepted, plan)
+    const admitted = this.#session.core.admit(question.batch, now_ms)
+    const retained = this.#retain(accepted, plan, question, admitted, now_ms)
+    const obligations = this.#oblige(accepted, plan, question, admitted, now_ms)
+    const after = this.#publisher.take()
+    for (const publication of before) this.#publisher.repeat(publication)
+    const verdict = {
+      topic: `verdict/${speaker.agent.name}`,
+      retain: false,
+      value: {
+        v: 1,
+        response: response.response,
+        digest: wireDigest(packet),
+        plan: plan.name,
+        generation: response.generation,
+        at: this.#publisher.wall(),
+        accepted: true,
+        components: response.components.map(({ id }, i) =>
+          this.#decision(id, i, accepted, question, admitted, obligations),
+        ),
+      },
+    }
+    this.#publisher.repeat(verdict)
+    speaker.remember(packet, verdict)
+    for (const publication of after) this.#publisher.repeat(publication)
+    for (const instance of retained) this.#publisher.outcome(instance, Reason.none, undefined)
+  }
+
+  #decision(
+    id: string,
+    i: number,
+    { response }: Accepted,
+    question: Question,
+    admitted: readonly Admitted[],
+    obligations: ReadonlyMap<number, string>,
+  ): unknown {
+    const { reason, cause, sequence } = admitted[i]!
+    if (reason === Reason.none) return { id, decision: 'retained', sequence }
+    return {
+      id,
+      decision: 'withheld',
+      reason: ReasonWords[reason],
+      detail: this.#words(i, response.components[i]!.requires, question, admitted[i]!) ?? undefined,
+      cause: cause < 0 ? undefined : response.components[cause]!.id,
+      obligation: obligations.get(i),
+    }
+  }
+
+  /** A withheld component's detail. Admission names a prerequisite by its position; the gate does it by its sequence. */
+  #words(i: number, requires: readonly string[], question: Question, { reason, detail }: Admitted): string | undefined {
+    const type = this.#catalog.types[question.batch.candidates[i]!.type]!
+    return question.problems[i] ?? detailWords(this.#catalog, type, reason, detail, (position) => requires[position])
+  }
+
+  #newPlan(speaker: Speaker, response: string): Plan {
+    const { name } = speaker.agent
+    const tell = (value: unknown): void => this.#publisher.publish(`obligation/${name}`, value)
+    const nextName = (): string => `${this.#session.id.slice(0, 8)}-o${++this.#obligations}`
+    return new Plan(speaker, response, new Obligations(`${name}/${response}`, this.#catalog, nextName, tell))
+  }
+
+  /** The retained become instances; what they replace loses its token, and so do uncrossed dependents of that. */
+  #retain(
+    { response, snapshot }: Accepted,
+    plan: Plan,
+    { batch, standing }: Question,
+    admitted: readonly Admitted[],
+    now_ms: number,
+  ): Instance[] {
+    const made = batch.candidates.map(({ id, type }, i): Made | undefined => {
+      const { reason, sequence } = admitted[i]!
+      if (reason !== Reason.none) return undefined
+      return {
+        sequence,
+        plan,
+        id,
+        type,
+        is: this.#catalog.types[type]!,
+        generation: response.generation,
+        snapshot,
+        prerequisites: [],
+        admitted_ms: now_ms,
+        phase: Phase.retained,
+        ready_ms: 0,
+        readySince_ms: undefined,
+        deferred: false,
+        lease: undefined,
+      }
+    })
+    const instances: Instance[] = []
+    const replaced: Instance[] = []
+    for (const [i, instance] of made.entries()) {
+      if (instance === undefined) continue
+      for (const code of batch.candidates[i]!.requires) {
+        instance.prerequisites.push(code >= 0 ? made[code]! : standing[-2 - code]!)
+      }
+      const old = plan.members.get(instance.id)
+      if (old !== undefined && !isEnded(old.phase)) replaced.push(old)
+      plan.add(instance)
+      this.#ledger.waiting.set(instance.sequence, instance)
+      instances.push(instance)
+    }
+    for (const old of replaced) this.#replace(plan, old, now_ms)
+    for (const { id } of instances) plan.obligations.retained(id)
+    return instances
+  }
+
+  #replace(plan: Plan, old: Instance, now_ms: number): void {
+    const dependents = plan.uncrossedDependents(old).filter((d) => plan.members.get(d.id) === d)
+    if (isLive(old) && old.lease === undefined) {
+      this.#ledger.end(old, Phase.superseded, Reason.superseded, undefined)
+    }
+    if (dependents.length === 0) return
+    for (const dependent of dependents) this.#ledger.block(dependent, Reason.prerequisite_failed, old.id)
+    const into = plan.obligations.covering(old.id, old.type)[0] ?? plan.obligations.first
+    if (into !== undefined) plan.obligations.widen(into.name, dependents)
+    else this.#ledger.oblige(plan, old, Reason.superseded, undefined, dependents, now_ms)
+  }
+
+  /** Roots of losses open obligations, with what fell because of them. Returns the obligations' names by candidate. */
+  #oblige(
+    { response }: Accepted,
+    plan: Plan,
+    question: Question,
+    admitted: readonly Admitted[],
+    now_ms: number,
+  ): ReadonlyMap<number, string> {
+    const { candidates } = question.batch
+    const names = new Map<number, string>()
+    for (const [i, loss] of admitted.entries()) {
+      if (!opensObligation(loss.reason)) continue
+      const fallen = fallenWith(i, question, admitted).map((d) => ({
+        id: candidates[d]!.id,
+        type: candidates[d]!.type,
+      }))
+      const { requires } = response.components[i]!
+      // The condition's text needs the core's number; a position among prerequisites only makes sense here.
+      const detail =
+        loss.detail >= 0 && !isPosition(loss.reason) ? loss.detail : this.#words(i, requires, question, loss)
+      const lost = { id: candidates[i]!.id, type: candidates[i]!.type, generation: response.generation }
+      names.set(i, this.#ledger.oblige(plan, lost, loss.reason, detail, fallen, now_ms))
+    }
+    for (const [i, { cause }] of admitted.entries()) {
+      const name = names.get(cause)
+      if (name !== undefined) names.set(i, name)
+    }
+    return names
+  }
+}
+
+type Made = Instance & { readonly prerequisites: Instance[] }
+
+const isPosition = (reason: Reason): boolean =>
+  reason === Reason.unknown_prerequisite || reason === Reason.prerequisite_not_allowed
+
+/** Losses of steps 2 to 4, and an invalid payload: not what is out of scope, and not what has no name of its own. */
+function opensObligation(reason: Reason): boolean {
+  switch (reason) {
+    case Reason.none:
+    case Reason.duplicate_id:
+    case Reason.unknown_type:
+    case Reason.type_not_permitted:
+    case Reason.out_of_scope:
+    case Reason.evidence_stale:
+    case Reason.attempts_exhausted:
+    case Reason.prerequisite_withheld:
+      return false
+    default:
+      return true
+  }
+}
+
+/** The candidates that fell because they rest, directly or not, on this one. */
+function fallenWith(root: number, { batch }: Question, admitted: readonly Admitted[]): number[] {
+  const fallen = new Set([root])
+  for (let grown = true; grown; ) {
+    grown = false
+    for (const [i, { requires }] of batch.candidates.entries()) {
+      const withheld = admitted[i]!.reason === Reason.prerequisite_withheld
+      if (!withheld || fallen.has(i) || !requires.some((code) => fallen.has(code))) continue
+      fallen.add(i)
+      grown = true
+    }
+  }
+  fallen.delete(root)
+  return [...fallen]
+}

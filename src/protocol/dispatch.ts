@@ -1,0 +1,274 @@
+// The final dispatch gate and what crosses it: offers, leases under way, and how each ends (PROTOCOL 7 and 8). The order in
+// which these are asked within a step stands in `runtime.ts`.
+
+import { Kind, Phase, Reason } from '../../build/abi.ts'
+import type { ComponentType, Effect, Lease as LeaseEffect } from '../catalog/catalog.ts'
+import { Barrier, type CoreFrame } from '../core/core.ts'
+import type { Aftermath, Owed } from './aftermath.ts'
+import type { Control } from './control.ts'
+import { type Flight, stamp } from './flight.ts'
+import { CommandLease, type Ending, type Lease, type SetpointEffect, SetpointLease } from './lease.ts'
+import type { Ledger } from './ledger.ts'
+import { type Instance, isAction, isLive, movesVehicle, type Plan } from './plan.ts'
+import type { ReportedTarget } from './port.ts'
+import type { Publisher } from './publisher.ts'
+import { footprint, kindWord, payloadByName } from './verdict.ts'
+
+export class Dispatch {
+  readonly #flight: Flight
+  readonly #control: Control
+  readonly #ledger: Ledger
+  readonly #aftermath: Aftermath
+  readonly #publisher: Publisher
+  /** Under way, by sequence and in its order. */
+  readonly #leases = new Map<number, Lease>()
+
+  constructor(flight: Flight, control: Control, ledger: Ledger, aftermath: Aftermath, publisher: Publisher) {
+    this.#flight = flight
+    this.#control = control
+    this.#ledger = ledger
+    this.#aftermath = aftermath
+    this.#publisher = publisher
+  }
+
+  get leases(): readonly Lease[] {
+    return [...this.#leases.values()]
+  }
+
+  /** Every lease: session, pause; `within`; `done`; then the frame's checks, and the frame if it is due. */
+  judgeLeases(now_ms: number): void {
+    for (const lease of this.leases) {
+      const ended = this.#judge(lease, now_ms)
+      if (ended !== undefined) this.#end(lease, ended, now_ms)
+    }
+  }
+
+  #judge(lease: Lease, now_ms: number): Ending | undefined {
+    const { instance } = lease
+    if (this.#control.paused) return failed(Reason.paused)
+    if (lease.elapsed_ms(now_ms) >= lease.effect.within_ms) return failed(Reason.time_exceeded)
+    if (lease.isDone(now_ms)) return { phase: Phase.completed, reason: Reason.none, detail: undefined }
+    const ended = lease.advance(this.#identityBarriers(instance), now_ms)
+    if (ended === undefined) this.#acknowledge(lease)
+    return ended
+  }
+
+  /** A command's frames are all confirmed. */
+  #acknowledge({ instance, isConfirmed }: Lease): void {
+    if (!isConfirmed || instance.is.kind !== Kind.command || instance.phase !== Phase.dispatched) return
+    this.#ledger.reach(instance, Phase.acknowledged)
+  }
+
+  /** Every retained component, in order of sequence, until a pass lets nothing more across. */
+  offerAll(now_ms: number): void {
+    const { waiting } = this.#ledger
+    for (let crossed = true; crossed; ) {
+      crossed = false
+      for (const instance of [...waiting.values()]) {
+        if (waiting.has(instance.sequence) && this.#offer(instance, now_ms)) crossed = true
+      }
+    }
+  }
+
+  /** True when it crossed. */
+  #offer(instance: Instance, now_ms: number): boolean {
+    const { uses } = instance.is
+    if (uses !== undefined && this.#aftermath.resources.isFenced(uses, instance.snapshot)) {
+      this.#ledger.lose(instance, Phase.blocked, Reason.evidence_stale, undefined, now_ms)
+      return false
+    }
+    const barriers = this.#barriers(instance, now_ms)
+    const verdict = this.#flight.core.gate(instance.sequence, barriers, now_ms, stamp(now_ms))
+    if (verdict.decision === 'allow') return this.#cross(instance, verdict.frame, now_ms)
+    const { reason, detail } = verdict
+    if (verdict.decision === 'defer') this.#defer(instance, reason, detail, now_ms)
+    else if (reason === Reason.superseded) this.#ledger.end(instance, Phase.superseded, reason, undefined)
+    else this.#ledger.lose(instance, reason === Reason.expired ? Phase.expired : Phase.blocked, reason, detail, now_ms)
+    return false
+  }
+
+  #defer(instance: Instance, reason: Reason, detail: number, now_ms: number): void {
+    // Time counts against `expires` only while nothing but the world holds it back.
+    if (reason === Reason.state_awaited) instance.readySince_ms ??= now_ms
+    else if (instance.readySince_ms !== undefined) {
+      instance.ready_ms += now_ms - instance.readySince_ms
+      instance.readySince_ms = undefined
+    }
+    if (instance.deferred) return
+    instance.deferred = true
+    this.#publisher.outcome(instance, reason, detail)
+  }
+
+  #identityBarriers({ is, plan }: Instance): number {
+    let barriers = 0
+    if (this.#control.isRevoked(plan.speaker.agent.name)) barriers |= Barrier.agent_revoked
+    if (this.#control.paused && isAction(is.kind)) barriers |= Barrier.paused
+    if (this.#control.pilotControl && movesVehicle(is.kind)) barriers |= Barrier.pilot_control
+    return barriers
+  }
+
+  /** What the engine knows and the core does not; the core puts it in its order. */
+  #barriers(instance: Instance, now_ms: number): number {
+    let barriers = this.#identityBarriers(instance)
+    if (instance.plan.over) barriers |= Barrier.superseded
+    if (isExpired(instance, now_ms)) barriers |= Barrier.expired
+    const effect = leaseEffect(instance.is)
+    if (effect === undefined) return barriers
+    const { takeover, acks } = this.#flight
+    const { uses, kind } = instance.is
+    const { steps } = effect
+    const busy = uses !== undefined && !this.#aftermath.resources.isFree(uses, instance.plan)
+    if (busy || steps.some((step) => acks.isBusy(step.command, now_ms))) barriers |= Barrier.resource_busy
+    const engages = kind === Kind.setpoint
+    const changesMode = engages || steps.some((step) => step.changesMode)
+    const engagedByChance = engages && takeover.foundEngaged
+    if (engagedByChance || (changesMode && !takeover.inControl(now_ms))) barriers |= Barrier.not_in_control
+    return barriers
+  }
+
+  /** The token is leased. What goes to the vehicle leaves here, in the same synchronous step. */
+  #cross(instance: Instance, frame: CoreFrame | undefined, now_ms: number): boolean {
+    const effect = leaseEffect(instance.is)
+    if (effect === undefined) {
+      this.#ledger.reach(instance, Phase.released)
+      this.#release(instance, now_ms)
+      if (instance.is.kind !== Kind.request) {
+        this.#ledger.close(instance)
+        instance.plan.speaker.completed(instance.type)
+      }
+      return true
+    }
+    if (frame === undefined || !this.#flight.port.send(frame)) {
+      this.#ledger.lose(instance, Phase.failed, Reason.link_lost, undefined, now_ms)
+      return false
+    }
+    const lease =
+      instance.is.kind === Kind.setpoint
+        ? new SetpointLease(this.#flight, instance, effect as SetpointEffect, now_ms)
+        : new CommandLease(this.#flight, instance, effect, now_ms)
+    instance.lease = lease
+    this.#leases.set(instance.sequence, lease)
+    if (instance.is.uses !== undefined) this.#aftermath.resources.take(instance.is.uses, instance)
+    if (effect.leads.length > 0) this.#aftermath.crossed(effect.endsWithHold, instance.is.uses)
+    this.#ledger.reach(instance, Phase.dispatched)
+    return true
+  }
+
+  /** A notice, report or request is for people: what is published is what was bound. */
+  #release(instance: Instance, now_ms: number): void {
+    const { core, catalog } = this.#flight
+    const { effect } = instance.is
+    const slots = core.payload(instance.sequence)
+    const text = effect.kind === 'notice' || effect.kind === 'request' ? effect.text : undefined
+    this.#publisher.notice(instance, {
+      kind: kindWord(instance.is.kind),
+      severity: effect.kind === 'notice' ? effect.severity : 'info',
+      text: text === undefined ? undefined : slots[text],
+      fields: effect.kind === 'report' ? footprint(catalog, core, effect.fields, now_ms) : undefined,
+      payload: effect.kind === 'request' ? payloadByName(instance.is, slots) : undefined,
+    })
+  }
+
+  #end(lease: Lease, ending: Ending, now_ms: number): void {
+    const { instance, effect } = lease
+    const { resources } = this.#aftermath
+    const onGround = this.#flight.view.isOnGround(now_ms)
+    this.#leases.delete(instance.sequence)
+    lease.finish(now_ms)
+    if (ending.phase === Phase.completed) {
+      instance.plan.speaker.completed(instance.type)
+      this.#acknowledge(lease)
+      this.#ledger.end(instance, Phase.completed, Reason.none, undefined)
+      this.#aftermath.handOver(instance, effect.then === 'none' ? [] : [effect.then], 'any')
+      if (instance.is.kind === Kind.handoff) this.#handedOff(instance, now_ms)
+      return
+    }
+    const names = ending.reason === Reason.taken_over ? [] : lease.contingency(onGround)
+    if (ending.phase === Phase.superseded) {
+      this.#ledger.end(instance, Phase.superseded, Reason.superseded, undefined)
+      this.#aftermath.handOver(instance, names, instance.plan.speaker.plan!)
+      return
+    }
+    if (instance.is.uses !== undefined) resources.release(instance.is.uses, instance)
+    if (names.length > 0) this.#aftermath.start(names, instance.is.uses, now_ms)
+    this.#ledger.lose(instance, ending.phase, ending.reason, ending.detail, now_ms)
+  }
+
+  /** The pilot has it: the plan ends, and nothing moves the vehicle until the operator resumes. */
+  #handedOff(instance: Instance, now_ms: number): void {
+    const { plan } = instance
+    this.#publisher.notice(instance, { kind: 'handoff', severity: 'warning', text: 'the vehicle is with the pilot' })
+    plan.obligations.closeAll('ended')
+    plan.over = true
+    for (const each of [...plan.instances]) {
+      if (isLive(each) && !this.#leases.has(each.sequence)) {
+        this.#ledger.end(each, Phase.superseded, Reason.ended, undefined)
+      }
+    }
+    this.#ledger.retire(plan)
+    this.takenOver(now_ms)
+  }
+
+  /** A new plan of the same agent: the old one's uncrossed components are gone, its setpoints are handed over. */
+  supersede(plan: Plan, now_ms: number): void {
+    plan.obligations.closeAll('superseded')
+    plan.over = true
+    for (const instance of [...plan.instances]) {
+      const lease = this.#leases.get(instance.sequence)
+      if (lease instanceof SetpointLease) {
+        this.#end(lease, { phase: Phase.superseded, reason: Reason.superseded, detail: undefined }, now_ms)
+      } else if (lease === undefined && isLive(instance)) {
+        this.#ledger.end(instance, Phase.superseded, Reason.superseded, undefined)
+      }
+    }
+    this.#ledger.retire(plan)
+  }
+
+  /** The pilot, a failsafe or a handoff has the vehicle: all leases end without contingency, and no action crosses. */
+  takenOver(now_ms: number): void {
+    if (!this.#control.pilotControl) {
+      this.#publisher.log('warn', 'pilot control', { mode: this.#flight.view.mode(now_ms)?.mode })
+      this.#control.latch()
+    }
+    for (const lease of this.leases) this.#end(lease, failed(Reason.taken_over), now_ms)
+    this.#aftermath.abandon(now_ms)
+  }
+
+  /** The process is about to end. */
+  shutDown(now_ms: number): void {
+    for (const lease of this.leases) this.#end(lease, failed(Reason.shutdown), now_ms)
+    for (const instance of [...this.#ledger.waiting.values()]) this.#ledger.block(instance, Reason.shutdown, undefined)
+  }
+
+  /** A target that the autopilot reports: true when somebody else commands inside our mode. */
+  isForeign(target: ReportedTarget, now_ms: number): boolean {
+    return this.leases.some((lease) => {
+      const { is, sequence } = lease.instance
+      // A position in the local frame cannot be compared with one on the globe.
+      if (!(lease instanceof SetpointLease) || is.effect.kind !== 'setpoint') return false
+      if (is.effect.setpoint === 'position-local') return false
+      const { lat, lon } = payloadByName(is, this.#flight.core.payload(sequence))
+      const ours = typeof lat === 'number' && typeof lon === 'number' ? { lat, lon } : undefined
+      return lease.isForeign(target, ours, now_ms)
+    })
+  }
+
+  /** What a new session has to send for the leases of this one. */
+  owed(onGround: boolean): Owed[] {
+    const owed = this.leases.map((l) => ({ resource: l.instance.is.uses, names: l.contingency(onGround) }))
+    return [...owed, ...this.#aftermath.owed()].filter(({ names }) => names.length > 0)
+  }
+}
+
+const failed = (reason: Reason): Ending => ({ phase: Phase.failed, reason, detail: undefined })
+
+/** Ready for longer than `expires`, or admitted longer ago than `wait`. */
+function isExpired({ is, admitted_ms, ready_ms, readySince_ms }: Instance, now_ms: number): boolean {
+  const ready = ready_ms + (readySince_ms === undefined ? 0 : now_ms - readySince_ms)
+  return ready > is.expires_ms || now_ms - admitted_ms > is.wait_ms
+}
+
+/** The effect of a type that goes to the vehicle. */
+function leaseEffect({ effect }: ComponentType): Extract<Effect, LeaseEffect> | undefined {
+  return effect.kind === 'command' || effect.kind === 'setpoint' || effect.kind === 'handoff' ? effect : undefined
+}

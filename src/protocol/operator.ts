@@ -1,0 +1,41 @@
+// What the operator says: `operator/<verb>` messages (PROTOCOL 10). Approvals come with a later release.
+
+import type { Catalog } from '../catalog/catalog.ts'
+import { read, type ValueMap } from '../response/read.ts'
+import type { Control } from './control.ts'
+import type { Session } from './session.ts'
+
+export type Order =
+  | { readonly verb: 'pause' | 'resume' | 'restart' }
+  | { readonly verb: 'revoke' | 'restore'; readonly agent: string }
+  | { readonly verb: 'clear'; readonly type: number }
+
+const VERBS = ['pause', 'resume', 'revoke', 'restore', 'clear', 'restart'] as const
+
+/** The order, or in words why it is refused. `after` must be the counter as it is: a stale or replayed verb undoes nothing. */
+export function readOrder(
+  catalog: Catalog,
+  session: Session,
+  control: Control,
+  message: { readonly verb: string; readonly bytes: Uint8Array; readonly retained: boolean },
+): Order | string {
+  const verb = VERBS.find((known) => known === message.verb)
+  if (message.retained) return 'retained_message'
+  if (verb === undefined) return `unknown verb, must be one of ${VERBS.join(', ')}`
+  const decoded = read(message.bytes)
+  if (!('map' in decoded)) return `malformed: byte ${decoded.offset}: ${decoded.problem}`
+  const { map } = decoded
+  if (map.get('v') !== 1) return 'malformed: v: must be 1'
+  if (verb === 'pause') return { verb } // always accepted
+  if (map.get('session') !== session.id) return 'session_changed'
+  if (map.get('after') !== control.n) return `operator_conflict: after must be ${control.n}`
+  if (verb === 'revoke' || verb === 'restore') return agentOf(session, map, verb)
+  if (verb !== 'clear') return { verb }
+  const type = catalog.types.findIndex((t) => t.name === map.get('type'))
+  return type < 0 ? 'unknown_type' : { verb, type }
+}
+
+function agentOf(session: Session, map: ValueMap, verb: 'revoke' | 'restore'): Order | string {
+  const agent = map.get('agent')
+  return typeof agent === 'string' && session.speakers.has(agent) ? { verb, agent } : 'unknown_agent'
+}

@@ -1,0 +1,66 @@
+// What the engine says in one step, in order: publications for the broker, and events for the log (PROTOCOL 12).
+
+import type { Reason } from '../../build/abi.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { type Instance, idOf } from './plan.ts'
+import type { Publication } from './port.ts'
+import { detailWords, outcome } from './verdict.ts'
+
+export interface LogEvent {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly event: string
+  readonly [key: string]: unknown
+}
+
+export class Publisher {
+  readonly catalog: Catalog
+  /** Wall-clock ms: informative, no decision rests on it. */
+  readonly wall: () => number
+  readonly #log: ((event: LogEvent) => void) | undefined
+  #out: Publication[] = []
+
+  constructor(catalog: Catalog, wall: () => number, log: ((event: LogEvent) => void) | undefined) {
+    this.catalog = catalog
+    this.wall = wall
+    this.#log = log
+  }
+
+  publish(topic: string, value: unknown, retain = false): void {
+    this.#out.push({ topic, retain, value })
+  }
+
+  /** A publication said once more, as it was. */
+  repeat(publication: Publication): void {
+    this.#out.push(publication)
+  }
+
+  /** A component's change of phase, or its first deferral. `detail` is the core's number, or words. */
+  outcome(instance: Instance, reason: Reason, detail: number | string | undefined): void {
+    const nameOf = (sequence: number): string | undefined => idOf(instance.plan, sequence)
+    const words = detailWords(this.catalog, instance.is, reason, detail, nameOf)
+    this.publish(`outcome/${instance.plan.speaker.agent.name}`, outcome(instance, this.wall(), reason, words))
+  }
+
+  /** For people: what is said of a component, or by the companion itself. */
+  notice(about: Instance | undefined, value: Readonly<Record<string, unknown>>): void {
+    const component = about && {
+      agent: about.plan.speaker.agent.name,
+      plan: about.plan.name,
+      component: about.id,
+      generation: about.generation,
+      sequence: about.sequence,
+    }
+    this.publish('notice', { v: 1, ...component, at: this.wall(), ...value })
+  }
+
+  log(level: LogEvent['level'], event: string, about: Readonly<Record<string, unknown>>): void {
+    this.#log?.({ ...about, level, event })
+  }
+
+  /** Everything that was said since the last call. */
+  take(): Publication[] {
+    const out = this.#out
+    this.#out = []
+    return out
+  }
+}

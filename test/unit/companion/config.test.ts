@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ConfigError, parseConfig } from '../../../companion/config.ts'
+
+const GOOD = `vehicle: uav1
+catalog: px4/catalog.yaml
+mavlink:
+  endpoint: udpin://127.0.0.1:14540
+mqtt:
+  url: mqtt://broker:1883
+`
+
+function problems(text: string): string[] {
+  try {
+    parseConfig(text, 'halo.yaml')
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+describe('configuration', () => {
+  it('fills in defaults, and takes paths from its own folder', () => {
+    expect(parseConfig(GOOD, '/etc/halo/halo.yaml')).toEqual({
+      vehicle: 'uav1',
+      catalog: '/etc/halo/px4/catalog.yaml',
+      mavlink: { endpoint: 'udpin://127.0.0.1:14540', component: 191 },
+      mqtt: { url: 'mqtt://broker:1883', protocol: 4 },
+      journal: '/etc/halo/uav1.journal',
+      log: { level: 'info' },
+    })
+  })
+
+  it('reads the sample configuration, also with everything in it that is commented out', () => {
+    const file = resolve('examples/halo.yaml')
+    const text = readFileSync(file, 'utf8')
+    expect(parseConfig(text, file)).toMatchObject({ vehicle: 'uav1', mqtt: { embedded: '127.0.0.1:1883' } })
+    const other = text
+      .replace('  embedded: 127.0.0.1:1883', '')
+      .replace('# url:', 'url:')
+      .replace('# protocol:', 'protocol:')
+      .replace('# journal:', 'journal:')
+    expect(parseConfig(other, file)).toMatchObject({
+      mqtt: { url: 'mqtts://companion:secret@broker.example:8883', protocol: 4 },
+      journal: '/var/lib/halo/uav1.journal',
+    })
+  })
+
+  const mistakes: [name: string, text: string, expected: string[]][] = [
+    [
+      'an unknown key',
+      GOOD.replace('vehicle: uav1', 'vehicle: uav1\ncatalogue: x'),
+      ['halo.yaml:2:1: catalogue: unknown key (did you mean `catalog`?)'],
+    ],
+    [
+      'an unknown key inside',
+      GOOD.replace('14540', '14540\n  componend: 1'),
+      ['halo.yaml:5:3: mavlink.componend: unknown key (did you mean `component`?)'],
+    ],
+    ['a missing key', GOOD.replace(/^catalog.*\n/m, ''), ['halo.yaml:1:1: catalog: is missing']],
+    [
+      'a name that no topic takes',
+      GOOD.replace('uav1', 'uav/1'),
+      ['halo.yaml:1:10: vehicle: must be 1 to 64 letters, digits, _ and -'],
+    ],
+    [
+      'an endpoint of another kind',
+      GOOD.replace('udpin', 'udp'),
+      ['halo.yaml:4:13: mavlink.endpoint: must be udpin://, udpout:// or tcpout:// and host:port'],
+    ],
+    ['two brokers', `${GOOD}  embedded: 127.0.0.1:1883\n`, ['halo.yaml:5:1: mqtt: needs either `url` or `embedded`']],
+    [
+      'no broker',
+      GOOD.replace('url: mqtt://broker:1883', 'protocol: 5'),
+      ['halo.yaml:5:1: mqtt: needs either `url` or `embedded`'],
+    ],
+    ['another protocol', `${GOOD}  protocol: 3\n`, ['halo.yaml:7:13: mqtt.protocol: must be 4 (MQTT 3.1.1) or 5']],
+    [
+      'a component id beyond a byte',
+      GOOD.replace('14540', '14540\n  component: 256'),
+      ['halo.yaml:5:14: mavlink.component: must be 1 to 255'],
+    ],
+    [
+      'several at once',
+      GOOD.replace('vehicle: uav1', 'vehicle: ""').replace('mqtt://broker', 'http://broker'),
+      [
+        'halo.yaml:1:10: vehicle: must be 1 to 64 letters, digits, _ and -',
+        'halo.yaml:6:8: mqtt.url: must be mqtt://host:port, mqtts://, ws:// or wss://',
+      ],
+    ],
+  ]
+  it.each(mistakes)('names file, line, column and key of %s', (_, text, expected) => {
+    expect(problems(text)).toEqual(expected)
+  })
+
+  it('refuses what is not YAML, and a key given twice', () => {
+    expect(problems('vehicle: [')[0]).toMatch(/^halo\.yaml:\d+:\d+: \(yaml\): /)
+    expect(problems(`${GOOD}vehicle: uav2\n`)[0]).toMatch(/^halo\.yaml:7:1: \(yaml\): .*unique/)
+    expect(problems('')).toEqual(['halo.yaml:1:1: (yaml): must be a map of keys, as in examples/halo.yaml'])
+  })
+})

@@ -1,0 +1,226 @@
+// The daemon in process, on real sockets: an embedded broker, the simulated vehicle, no fixed port. What it waits for is an
+// event, never a time.
+
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Adapter } from '../../../companion/adapter/adapter.ts'
+import { connectGround, decode, type Ground } from '../../../companion/commands/ground.ts'
+import { submit } from '../../../companion/commands/submit.ts'
+import { type Config, parseConfig } from '../../../companion/config.ts'
+import { type Daemon, startDaemon } from '../../../companion/daemon.ts'
+import { startBroker } from '../../../companion/mqtt/broker.ts'
+import { startSimulatedVehicle } from '../../../companion/sim/server.ts'
+import { layout } from '../../../src/profile/frame.ts'
+
+/** What the tests read of the messages. */
+interface Said {
+  readonly status: string
+  readonly component: string
+  readonly phase: string
+  readonly snapshot: string
+  readonly unknown: readonly string[]
+  readonly state: Readonly<Record<string, unknown>>
+}
+
+let folder: string
+let config: Config
+const open: (() => unknown)[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'halo-daemon-'))
+  config = configure('{ embedded: "127.0.0.1:0" }')
+})
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function configure(mqtt: string): Config {
+  const text = `
+vehicle: uav1
+catalog: ${resolve('examples/px4-multirotor/catalog.yaml')}
+mavlink: { endpoint: "udpin://127.0.0.1:0" }
+mqtt: ${mqtt}
+`
+  return parseConfig(text, join(folder, 'halo.yaml'))
+}
+
+async function start(): Promise<Daemon> {
+  const daemon = await startDaemon(config)
+  open.push(() => daemon.stop())
+  return daemon
+}
+
+/** Everything published, and a way to wait for what is wanted of it. */
+async function listen(port: number) {
+  const heard: { topic: string; retain: boolean; value: Said }[] = []
+  let wake = (): void => {}
+  const ground: Ground = await connectGround({ url: `mqtt://127.0.0.1:${port}`, vehicle: 'uav1' }, ['#'], (m) => {
+    heard.push({ topic: m.topic, retain: m.retain, value: decode(m.bytes) as unknown as Said })
+    wake()
+  })
+  open.push(() => ground.end())
+  const until = async (topic: string, wanted: (value: Said) => boolean = () => true) => {
+    for (;;) {
+      const found = heard.find((m) => m.topic === topic && wanted(m.value))
+      if (found !== undefined) return found.value
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+  }
+  return { ground, heard, until }
+}
+
+async function vehicle(daemon: Daemon) {
+  const server = await startSimulatedVehicle({
+    listen: '127.0.0.1:0',
+    send: `127.0.0.1:${daemon.mavlinkPort}`,
+    speed: 5,
+  })
+  open.push(() => server.close())
+  return server
+}
+
+describe('daemon', () => {
+  it('shows the vehicle, carries a response through, and leaves with `offline`', async () => {
+    const daemon = await start()
+    const { until, heard } = await listen(daemon.brokerPort!)
+    await vehicle(daemon)
+    expect(await until('status', ({ status }) => status === 'online')).toMatchObject({
+      session: daemon.runtime.session,
+    })
+    await until(
+      'snapshot',
+      ({ state }) => state['gps.fix'] === 3 && 'home.lat' in state && state['estimator.ok'] === true,
+    )
+
+    const file = join(folder, 'response.json')
+    const components = [
+      { id: 'range', type: 'report.range', payload: {} },
+      { id: 'hello', type: 'notice.operator', payload: { text: 'range reported' } },
+    ]
+    writeFileSync(file, JSON.stringify({ components }))
+    const lines: string[] = []
+    const broker = { url: `mqtt://127.0.0.1:${daemon.brokerPort}`, vehicle: 'uav1' }
+    const code = await submit(broker, { file, agent: 'planner', timeout_ms: 20_000 }, (line) => lines.push(line))
+    expect(lines).toContain('  range: retained')
+    expect(lines).toContain('  hello: released')
+    expect(code).toBe(0)
+    expect(await until('notice', ({ component }) => component === 'hello')).toMatchObject({ text: 'range reported' })
+
+    await daemon.stop()
+    expect(await daemon.ended).toBe(0)
+    await until('status', ({ status }) => status === 'offline')
+    expect(heard.filter(({ topic }) => topic === 'status').at(-1)!.value).toMatchObject({ v: 1, status: 'offline' })
+  })
+
+  it('G5: ends a flight with its contingency before it leaves, and tells the ground station why', async () => {
+    const daemon = await start()
+    const { ground, until } = await listen(daemon.brokerPort!)
+    const { vehicle: simulated } = await vehicle(daemon)
+    const respond = async (generation: number, components: object[], known: (said: Said) => boolean) => {
+      const { snapshot } = await until('snapshot', known)
+      await ground.say('response/planner', { v: 1, response: `r${generation}`, generation, snapshot, components })
+    }
+    const outcome = (component: string, phase: string) =>
+      until('outcome/planner', (o) => o.component === component && o.phase === phase)
+    const up = { id: 'up', type: 'takeoff', payload: { alt: 8 } }
+    await respond(1, [up], ({ state }) => state.ready === true && 'home.lat' in state && state['estimator.ok'] === true)
+    await outcome('up', 'completed')
+    const range = { id: 'range', type: 'report.range', payload: {} }
+    const out = { id: 'out', type: 'velocity', payload: { north: 1, east: 0, seconds: 10 }, requires: ['range'] }
+    await respond(2, [range, out], ({ state }) => state.landed === 'IN_AIR' && state.mode === 'HOLD')
+    await outcome('out', 'dispatched')
+    while (simulated.observations.mode !== 'OFFBOARD') await turn()
+
+    await daemon.stop()
+    expect(await daemon.ended).toBe(0)
+    expect(await outcome('out', 'failed')).toMatchObject({ reason: 'shutdown' })
+    await until('status', ({ status }) => status === 'offline')
+    const { mode, intended, heartbeats, texts } = simulated.observations
+    expect({ mode, intended }).toEqual({ mode: 'HOLD', intended: 'HOLD' })
+    expect(heartbeats.get('1/191')).toBeGreaterThan(0)
+    expect(texts.map(({ text }) => text)).toEqual(['HALO out failed shutdown'])
+  })
+
+  it('G5: after a fatal error sends nothing more to the vehicle, says `offline` and ends with 1', async () => {
+    const daemon = await start()
+    const { until } = await listen(daemon.brokerPort!)
+    const { vehicle: simulated } = await vehicle(daemon)
+    await until('snapshot', ({ unknown }) => !unknown.includes('mode'))
+    let heard = 0
+    const receive = simulated.receive.bind(simulated)
+    simulated.receive = (...args) => {
+      heard++
+      receive(...args)
+    }
+    daemon.fail(new Error('on purpose'))
+    daemon.fail(new Error('a second one changes nothing'))
+    await until('status', ({ status }) => status === 'offline')
+    expect(await daemon.ended).toBe(1)
+    expect(heard).toBe(0)
+  })
+
+  it('G5: with a journal that it cannot read or write it does not start', async () => {
+    writeFileSync(config.journal, 'x')
+    await expect(startDaemon(config)).rejects.toThrow(/delete the file/)
+    config = { ...config, journal: join(folder, 'absent', 'uav1.journal') }
+    await expect(startDaemon(config)).rejects.toThrow(/absent.*ENOENT/)
+  })
+
+  it('keeps pause over a restart', async () => {
+    writeFileSync(config.journal, '{"journal":1,"paused":true,"pilotControl":false,"revoked":["planner"]}')
+    const daemon = await start()
+    const { until } = await listen(daemon.brokerPort!)
+    expect(await until('control')).toMatchObject({ paused: true, revoked: ['planner'] })
+  })
+
+  it('refuses to act beside another program with its ids', async () => {
+    const daemon = await start()
+    const socket = createSocket('udp4')
+    socket.connect(daemon.mavlinkPort, '127.0.0.1')
+    await once(socket, 'connect')
+    open.push(() => socket.close())
+    const speak = (component: number, autopilot: number): void => {
+      const { id, length, fields } = layout('HEARTBEAT')
+      const payload = new Uint8Array(length)
+      payload[fields.autopilot!.offset] = autopilot
+      payload[fields.mavlink_version!.offset] = 3
+      const transmit = (bytes: Uint8Array): boolean => {
+        socket.send(bytes)
+        return true
+      }
+      const adapter = new Adapter({ component, transmit })
+      adapter.address(1, 1)
+      adapter.send({ message: id, payload })
+    }
+    speak(191, 8)
+    speak(1, 12)
+    // The autopilot's ids are known once something is said to it; only then is a stranger's component a collision.
+    await once(socket, 'message')
+    speak(191, 8)
+    expect(await daemon.ended).toBe(1)
+  })
+
+  it('brings all retained topics up to date after the broker was away', async () => {
+    const first = await startBroker('127.0.0.1:0')
+    config = configure(`{ url: "mqtt://127.0.0.1:${first.port}" }`)
+    await start()
+    const before = await listen(first.port)
+    await before.until('status', ({ status }) => status === 'online')
+    await before.until('catalog')
+    await first.close()
+    const second = await startBroker(`127.0.0.1:${first.port}`)
+    open.unshift(() => second.close())
+    const { until, heard } = await listen(first.port)
+    await until('status', ({ status }) => status === 'online')
+    const topics = new Set(heard.map(({ topic }) => topic))
+    for (const topic of ['catalog', 'control', 'snapshot']) expect(topics).toContain(topic)
+  })
+})
