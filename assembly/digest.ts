@@ -1,6 +1,6 @@
 // SHA-256 (FIPS 180-4). Everything that is bound, and every frame of a lease, is compared by it (PROTOCOL 6).
 
-import { PADDING_AT, SCHEDULE_AT } from './layout'
+import { PADDING_AT } from './layout'
 
 const K = memory.data<u32>([
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -22,29 +22,87 @@ let h5: u32 = 0
 let h6: u32 = 0
 let h7: u32 = 0
 
+// The functions of FIPS 180-4, 4.1.2; ch and maj in their forms with one operation less.
+
+// @ts-ignore: decorator
+@inline
+function ch(x: u32, y: u32, z: u32): u32 {
+  return z ^ (x & (y ^ z))
+}
+// @ts-ignore: decorator
+@inline
+function maj(x: u32, y: u32, z: u32): u32 {
+  return (x & y) | (z & (x | y))
+}
+// @ts-ignore: decorator
+@inline
+function S0(x: u32): u32 {
+  return rotr<u32>(x, 2) ^ rotr<u32>(x, 13) ^ rotr<u32>(x, 22)
+}
+// @ts-ignore: decorator
+@inline
+function S1(x: u32): u32 {
+  return rotr<u32>(x, 6) ^ rotr<u32>(x, 11) ^ rotr<u32>(x, 25)
+}
+// @ts-ignore: decorator
+@inline
+function s0(x: u32): u32 {
+  return rotr<u32>(x, 7) ^ rotr<u32>(x, 18) ^ (x >>> 3)
+}
+// @ts-ignore: decorator
+@inline
+function s1(x: u32): u32 {
+  return rotr<u32>(x, 17) ^ rotr<u32>(x, 19) ^ (x >>> 10)
+}
+
+// @ts-ignore: decorator
+@inline
+function word(at: usize, i: usize): u32 {
+  return bswap<u32>(load<u32>(at + (i << 2)))
+}
+
+// Sixteen rounds at a time, written out: after eight, each letter is back in its own variable, so that none is ever moved,
+// and the sixteen words of the schedule that are still needed stand in variables too. A fifth faster than the plain loops.
 function block(at: usize): void {
-  const w = SCHEDULE_AT
-  for (let i: usize = 0; i < 64; i += 4) store<u32>(w + i, bswap<u32>(load<u32>(at + i)))
-  for (let i: usize = w + 64; i < w + 256; i += 4) {
-    const early = load<u32>(i - 60)
-    const late = load<u32>(i - 8)
-    const s0 = rotr<u32>(early, 7) ^ rotr<u32>(early, 18) ^ (early >>> 3)
-    const s1 = rotr<u32>(late, 17) ^ rotr<u32>(late, 19) ^ (late >>> 10)
-    store<u32>(i, load<u32>(i - 64) + s0 + load<u32>(i - 28) + s1)
-  }
+  let w0 = word(at, 0), w1 = word(at, 1), w2 = word(at, 2), w3 = word(at, 3)
+  let w4 = word(at, 4), w5 = word(at, 5), w6 = word(at, 6), w7 = word(at, 7)
+  let w8 = word(at, 8), w9 = word(at, 9), w10 = word(at, 10), w11 = word(at, 11)
+  let w12 = word(at, 12), w13 = word(at, 13), w14 = word(at, 14), w15 = word(at, 15)
   let a = h0, b = h1, c = h2, d = h3, e = h4, f = h5, g = h6, h = h7
-  for (let i: usize = 0; i < 256; i += 4) {
-    const t1 =
-      h + (rotr<u32>(e, 6) ^ rotr<u32>(e, 11) ^ rotr<u32>(e, 25)) + ((e & f) ^ (~e & g)) + load<u32>(K + i) + load<u32>(w + i)
-    const t2 = (rotr<u32>(a, 2) ^ rotr<u32>(a, 13) ^ rotr<u32>(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))
-    h = g
-    g = f
-    f = e
-    e = d + t1
-    d = c
-    c = b
-    b = a
-    a = t1 + t2
+  for (let k: usize = K; ; k += 64) {
+    h += S1(e) + ch(e, f, g) + load<u32>(k) + w0; d += h; h += S0(a) + maj(a, b, c)
+    g += S1(d) + ch(d, e, f) + load<u32>(k, 4) + w1; c += g; g += S0(h) + maj(h, a, b)
+    f += S1(c) + ch(c, d, e) + load<u32>(k, 8) + w2; b += f; f += S0(g) + maj(g, h, a)
+    e += S1(b) + ch(b, c, d) + load<u32>(k, 12) + w3; a += e; e += S0(f) + maj(f, g, h)
+    d += S1(a) + ch(a, b, c) + load<u32>(k, 16) + w4; h += d; d += S0(e) + maj(e, f, g)
+    c += S1(h) + ch(h, a, b) + load<u32>(k, 20) + w5; g += c; c += S0(d) + maj(d, e, f)
+    b += S1(g) + ch(g, h, a) + load<u32>(k, 24) + w6; f += b; b += S0(c) + maj(c, d, e)
+    a += S1(f) + ch(f, g, h) + load<u32>(k, 28) + w7; e += a; a += S0(b) + maj(b, c, d)
+    h += S1(e) + ch(e, f, g) + load<u32>(k, 32) + w8; d += h; h += S0(a) + maj(a, b, c)
+    g += S1(d) + ch(d, e, f) + load<u32>(k, 36) + w9; c += g; g += S0(h) + maj(h, a, b)
+    f += S1(c) + ch(c, d, e) + load<u32>(k, 40) + w10; b += f; f += S0(g) + maj(g, h, a)
+    e += S1(b) + ch(b, c, d) + load<u32>(k, 44) + w11; a += e; e += S0(f) + maj(f, g, h)
+    d += S1(a) + ch(a, b, c) + load<u32>(k, 48) + w12; h += d; d += S0(e) + maj(e, f, g)
+    c += S1(h) + ch(h, a, b) + load<u32>(k, 52) + w13; g += c; c += S0(d) + maj(d, e, f)
+    b += S1(g) + ch(g, h, a) + load<u32>(k, 56) + w14; f += b; b += S0(c) + maj(c, d, e)
+    a += S1(f) + ch(f, g, h) + load<u32>(k, 60) + w15; e += a; a += S0(b) + maj(b, c, d)
+    if (k == K + 192) break
+    w0 += s0(w1) + w9 + s1(w14)
+    w1 += s0(w2) + w10 + s1(w15)
+    w2 += s0(w3) + w11 + s1(w0)
+    w3 += s0(w4) + w12 + s1(w1)
+    w4 += s0(w5) + w13 + s1(w2)
+    w5 += s0(w6) + w14 + s1(w3)
+    w6 += s0(w7) + w15 + s1(w4)
+    w7 += s0(w8) + w0 + s1(w5)
+    w8 += s0(w9) + w1 + s1(w6)
+    w9 += s0(w10) + w2 + s1(w7)
+    w10 += s0(w11) + w3 + s1(w8)
+    w11 += s0(w12) + w4 + s1(w9)
+    w12 += s0(w13) + w5 + s1(w10)
+    w13 += s0(w14) + w6 + s1(w11)
+    w14 += s0(w15) + w7 + s1(w12)
+    w15 += s0(w0) + w8 + s1(w13)
   }
   h0 += a
   h1 += b

@@ -5,7 +5,7 @@
 //   0x004000 ├──────────────────────────────┤
 //            │ INPUT   written by the host  │   8 KiB
 //            │ OUTPUT  read by the host     │   1 KiB
-//            │ scratch: stack, schedule ... │   4 KiB
+//            │ scratch: stack, padding ...  │   4 KiB
 //            ├──────────────────────────────┤
 //            │ fields      256 × 32         │   8 KiB   the state table
 //            │ snapshots   256 × 3152       │ 788 KiB
@@ -45,8 +45,7 @@ export const OUTPUT_BYTES: u32 = 1024
 
 // Scratch.
 export const STACK_AT: usize = OUTPUT_AT + OUTPUT_BYTES
-export const SCHEDULE_AT: usize = STACK_AT + STACK_MAX * 8 // message schedule of SHA-256: 64 words
-export const PADDING_AT: usize = SCHEDULE_AT + 256         // its last one or two blocks
+export const PADDING_AT: usize = STACK_AT + STACK_MAX * 8  // the last one or two blocks of SHA-256
 export const DIGEST_AT: usize = PADDING_AT + 128           // a digest to compare with
 export const SESSION_AT: usize = DIGEST_AT + 32            // session (8) and environment (32)
 export const PLAN_AT: usize = SESSION_AT + 40              // the plan of the admission under way

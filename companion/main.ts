@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { Command, InvalidArgumentError } from 'commander'
 import { CatalogError } from '../src/catalog/catalog.ts'
 import { check } from './commands/check.ts'
+import { setContext } from './commands/context.ts'
 import { brokerOf, type GroundOptions } from './commands/ground.ts'
 import { run } from './commands/run.ts'
 import { sim } from './commands/sim.ts'
@@ -76,6 +77,15 @@ onGround(program.command('submit'))
     const { agent, timeout } = options
     process.exitCode = await submit(brokerOf(options), { file, agent, timeout_ms: timeout * 1000 }, print)
   })
+
+onGround(program.command('context'))
+  .description('set a context field of the catalog, as the ground does')
+  .argument('<field>', 'its name under `state`')
+  .argument('<value>', 'a number, true, false, or a member of its enumeration')
+  .option('--retain', 'let the broker keep it for a companion that starts later')
+  .action((field: string, value: string, options: GroundOptions & { retain?: boolean }) =>
+    setContext(brokerOf(options), field, value, options.retain ?? false),
+  )
 
 onGround(program.command('watch'))
   .description('print every topic of a vehicle as JSON lines: {at, topic, retain, value}')

@@ -34,7 +34,7 @@ export interface Heard {
 
 export interface Ground {
   /** Publishes one map at QoS 1 and gives back the bytes that went out, once the broker has them. */
-  say(topic: string, value: unknown): Promise<Uint8Array>
+  say(topic: string, value: unknown, retain?: boolean): Promise<Uint8Array>
   /** Rejects when the connection is gone. */
   readonly lost: Promise<never>
   end(): Promise<void>
@@ -59,14 +59,12 @@ export async function connectGround(
   })
   lost.catch(() => {})
   client.on('message', (topic, bytes, { retain }) => hear({ topic: topic.slice(below.length), retain, bytes }))
-  await client.subscribeAsync(
-    topics.map((topic) => below + topic),
-    { qos: 1 },
-  )
+  const wanted = topics.map((topic) => below + topic)
+  if (wanted.length > 0) await client.subscribeAsync(wanted, { qos: 1 })
   return {
-    async say(topic, value) {
+    async say(topic, value, retain = false) {
       const bytes = encode(value)
-      await client.publishAsync(below + topic, Buffer.from(bytes), { qos: 1 })
+      await client.publishAsync(below + topic, Buffer.from(bytes), { qos: 1, retain })
       return bytes
     },
     lost,

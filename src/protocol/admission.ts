@@ -55,14 +55,12 @@ export class Admission {
     speaker.plan = plan
 
     // The verdict precedes everything that it brings about, and names obligations that are opened on its way.
-    const before = this.#publisher.take()
+    const { place } = this.#publisher
     if (recovers === undefined && older !== undefined) this.#dispatch.supersede(older, now_ms)
     const question = ask(this.#catalog, this.#control, accepted, plan)
     const admitted = this.#session.core.admit(question.batch, now_ms)
     const retained = this.#retain(accepted, plan, question, admitted, now_ms)
     const obligations = this.#oblige(accepted, plan, question, admitted, now_ms)
-    const after = this.#publisher.take()
-    for (const publication of before) this.#publisher.repeat(publication)
     const verdict = {
       topic: `verdict/${speaker.agent.name}`,
       retain: false,
@@ -79,9 +77,8 @@ export class Admission {
         ),
       },
     }
-    this.#publisher.repeat(verdict)
+    this.#publisher.insert(place, verdict)
     speaker.remember(packet, verdict)
-    for (const publication of after) this.#publisher.repeat(publication)
     for (const instance of retained) this.#publisher.outcome(instance, Reason.none, undefined)
   }
 
@@ -160,7 +157,7 @@ export class Admission {
       instances.push(instance)
     }
     for (const old of replaced) this.#replace(plan, old, now_ms)
-    for (const { id } of instances) plan.obligations.retained(id)
+    for (const { id, type } of instances) plan.obligations.retained(id, type)
     return instances
   }
 

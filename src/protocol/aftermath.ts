@@ -8,15 +8,15 @@ import type { Publisher } from './publisher.ts'
 import { Resources } from './resource.ts'
 import type { Session } from './session.ts'
 
-/** What is owed for a resource. */
+/** What is owed, and the resources that it holds. */
 export interface Owed {
-  readonly resource: string | undefined
+  readonly resources: readonly string[]
   readonly names: readonly ContingencyName[]
 }
 
 interface Running {
   readonly contingency: Contingency
-  readonly resource: string | undefined
+  readonly resources: readonly string[]
 }
 
 export class Aftermath {
@@ -26,8 +26,8 @@ export class Aftermath {
   readonly #publisher: Publisher
   readonly #running = new Set<Running>()
   #handovers: Owed[] = []
-  /** A frame that lands was sent, for this resource: HOLD follows once disarmed. */
-  #landing: { readonly resource: string | undefined } | undefined
+  /** A frame that lands was sent, for these resources: HOLD follows once disarmed. */
+  #landing: readonly string[] | undefined
 
   constructor(flight: Flight, session: Session, publisher: Publisher) {
     this.#flight = flight
@@ -41,14 +41,14 @@ export class Aftermath {
   }
 
   /** An effect that changes the mode has crossed: one that lands ends with HOLD, any other makes that pointless. */
-  crossed(landing: boolean, resource: string | undefined): void {
-    this.#landing = landing ? { resource } : undefined
+  crossed(landing: boolean, resources: readonly string[]): void {
+    this.#landing = landing ? resources : undefined
   }
 
   /** Now, at once: silence is not a stop. */
-  start(names: readonly ContingencyName[], resource: string | undefined, now_ms: number): void {
-    this.#publisher.log('info', 'contingency', { names, resource })
-    this.#advance(this.#add({ names, resource }), now_ms)
+  start(names: readonly ContingencyName[], resources: readonly string[], now_ms: number): void {
+    this.#publisher.log('info', 'contingency', { names, resources })
+    this.#advance(this.#add({ names, resources }), now_ms)
   }
 
   /** In the next steps: a new session sends what the old one owed, once it knows the mode (PROTOCOL 11). */
@@ -58,7 +58,7 @@ export class Aftermath {
 
   /** What this session would still have to send. */
   owed(): Owed[] {
-    const running = [...this.#running].map((r) => ({ resource: r.resource, names: [r.contingency.name] }))
+    const running = [...this.#running].map((r) => ({ resources: r.resources, names: r.contingency.names }))
     return [...running, ...this.#handovers]
   }
 
@@ -67,13 +67,13 @@ export class Aftermath {
    * follow; without names the resource is simply free.
    */
   handOver(from: Instance, names: readonly ContingencyName[], openTo: Plan | 'any'): void {
-    const resource = from.is.uses
+    const resources = resourcesOf(from)
     if (names.length === 0) {
-      if (resource !== undefined) this.resources.release(resource, from)
+      for (const name of resources) this.resources.release(name, from)
       return
     }
-    const handover = { resource, names }
-    if (resource !== undefined) this.resources.handOver(resource, handover, openTo)
+    const handover = { resources, names }
+    for (const name of resources) this.resources.handOver(name, handover, openTo)
     this.#handovers.push(handover)
   }
 
@@ -87,9 +87,9 @@ export class Aftermath {
     const handovers = this.#handovers
     this.#handovers = []
     for (const handover of handovers) {
-      const { resource, names } = handover
-      if (resource !== undefined && !this.resources.isHeldBy(resource, handover)) continue // taken
-      this.start(names, resource, now_ms)
+      const { resources, names } = handover
+      if (!resources.every((name) => this.resources.isHeldBy(name, handover))) continue // taken
+      this.start(names, resources, now_ms)
     }
   }
 
@@ -99,42 +99,49 @@ export class Aftermath {
     const landed = this.#landing
     if (landed === undefined || this.isRunning || !view.isDisarmed(now_ms) || !view.isOnGround(now_ms)) return
     this.#landing = undefined
-    this.start(['hold'], landed.resource, now_ms)
+    this.start(['hold'], landed, now_ms)
   }
 
   /** Somebody else has the vehicle: nothing more is sent, and every resource is free. */
   abandon(now_ms: number): void {
     for (const handover of this.#handovers) {
-      if (handover.resource !== undefined) this.resources.release(handover.resource, handover)
+      for (const name of handover.resources) this.resources.release(name, handover)
     }
     this.#handovers = []
     for (const running of this.#running) this.#stop(running, now_ms)
     this.#landing = undefined
   }
 
-  #add({ names, resource }: Owed): Running {
-    const running = { contingency: new Contingency(this.#flight, names), resource }
+  #add({ names, resources }: Owed): Running {
+    const running = { contingency: new Contingency(this.#flight, names), resources }
     this.#running.add(running)
-    if (resource !== undefined) this.resources.take(resource, running)
+    for (const name of resources) this.resources.take(name, running)
     return running
   }
 
   #advance(running: Running, now_ms: number): void {
-    const { contingency, resource } = running
+    const { contingency, resources } = running
     const ended = contingency.advance(now_ms)
     if (contingency.landing) {
-      this.#landing = { resource }
-      if (resource !== undefined) this.resources.fence(resource, this.#session.newest)
+      this.#landing = resources
+      for (const name of resources) this.resources.fence(name, this.#session.newest)
     }
     if (ended === undefined) return
     const { name, sends } = contingency
     this.#publisher.log(ended === 'shown' ? 'info' : 'warn', 'contingency ended', { name, ended, sends })
+    if (ended !== 'shown') {
+      const text = `contingency ${name} not shown after ${sends} frames: ${ended}`
+      this.#publisher.notice(undefined, { kind: 'contingency', severity: 'critical', text })
+    }
     this.#stop(running, now_ms)
   }
 
   #stop(running: Running, now_ms: number): void {
     running.contingency.finish(now_ms)
     this.#running.delete(running)
-    if (running.resource !== undefined) this.resources.release(running.resource, running)
+    for (const name of running.resources) this.resources.release(name, running)
   }
 }
+
+/** What an instance's effect holds while it is under way. */
+export const resourcesOf = ({ is }: Instance): readonly string[] => (is.uses === undefined ? [] : [is.uses])

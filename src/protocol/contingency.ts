@@ -49,6 +49,11 @@ export class Contingency implements Awaiting {
     return this.#name
   }
 
+  /** It and what follows it. */
+  get names(): readonly ContingencyName[] {
+    return [this.#name, ...this.#left]
+  }
+
   /** The vehicle is coming down or home: what follows needs newer evidence, and ends with HOLD once disarmed. */
   get landing(): boolean {
     return this.#name === 'land' || this.#name === 'return'

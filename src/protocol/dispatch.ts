@@ -4,7 +4,7 @@
 import { Kind, Phase, Reason } from '../../build/abi.ts'
 import type { ComponentType, Effect, Lease as LeaseEffect } from '../catalog/catalog.ts'
 import { Barrier, type CoreFrame } from '../core/core.ts'
-import type { Aftermath, Owed } from './aftermath.ts'
+import { type Aftermath, type Owed, resourcesOf } from './aftermath.ts'
 import type { Control } from './control.ts'
 import { type Flight, stamp } from './flight.ts'
 import { CommandLease, type Ending, type Lease, type SetpointEffect, SetpointLease } from './lease.ts'
@@ -148,8 +148,8 @@ export class Dispatch {
         : new CommandLease(this.#flight, instance, effect, now_ms)
     instance.lease = lease
     this.#leases.set(instance.sequence, lease)
-    if (instance.is.uses !== undefined) this.#aftermath.resources.take(instance.is.uses, instance)
-    if (effect.leads.length > 0) this.#aftermath.crossed(effect.endsWithHold, instance.is.uses)
+    for (const name of resourcesOf(instance)) this.#aftermath.resources.take(name, instance)
+    if (effect.leads.length > 0) this.#aftermath.crossed(effect.endsWithHold, resourcesOf(instance))
     this.#ledger.reach(instance, Phase.dispatched)
     return true
   }
@@ -189,8 +189,8 @@ export class Dispatch {
       this.#aftermath.handOver(instance, names, instance.plan.speaker.plan!)
       return
     }
-    if (instance.is.uses !== undefined) resources.release(instance.is.uses, instance)
-    if (names.length > 0) this.#aftermath.start(names, instance.is.uses, now_ms)
+    for (const name of resourcesOf(instance)) resources.release(name, instance)
+    if (names.length > 0) this.#aftermath.start(names, resourcesOf(instance), now_ms)
     this.#ledger.lose(instance, ending.phase, ending.reason, ending.detail, now_ms)
   }
 
@@ -237,7 +237,12 @@ export class Dispatch {
   /** The process is about to end. */
   shutDown(now_ms: number): void {
     for (const lease of this.leases) this.#end(lease, failed(Reason.shutdown), now_ms)
-    for (const instance of [...this.#ledger.waiting.values()]) this.#ledger.block(instance, Reason.shutdown, undefined)
+    for (const instance of this.live) this.#ledger.block(instance, Reason.shutdown, undefined)
+  }
+
+  /** Everything that is retained or crossed, and not ended. */
+  get live(): Instance[] {
+    return [...this.leases.map(({ instance }) => instance), ...this.#ledger.standing()]
   }
 
   /** A target that the autopilot reports: true when somebody else commands inside our mode. */
@@ -255,7 +260,7 @@ export class Dispatch {
 
   /** What a new session has to send for the leases of this one. */
   owed(onGround: boolean): Owed[] {
-    const owed = this.leases.map((l) => ({ resource: l.instance.is.uses, names: l.contingency(onGround) }))
+    const owed = this.leases.map((l) => ({ resources: resourcesOf(l.instance), names: l.contingency(onGround) }))
     return [...owed, ...this.#aftermath.owed()].filter(({ names }) => names.length > 0)
   }
 }

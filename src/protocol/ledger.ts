@@ -42,6 +42,12 @@ export class Ledger {
     this.#publisher.outcome(instance, reason, detail)
   }
 
+  /** Live instances without a lease: what waits, and requests that were released. */
+  standing(): Instance[] {
+    const plans = [...this.#session.speakers.values()].flatMap(({ plan }) => (plan === undefined ? [] : [plan]))
+    return plans.flatMap((plan) => [...plan.instances].filter((i) => isLive(i) && i.lease === undefined))
+  }
+
   /** Nothing of a released notice or report is still to come: its token closes. */
   close(instance: Instance): void {
     this.#core.end(instance.sequence, Phase.completed)

@@ -83,9 +83,11 @@ export class Obligations {
     }
   }
 
-  /** The open obligations whose scope has this id and type. */
+  /** The open obligations that still miss this id and type. */
   covering(id: string, type: number): Obligation[] {
-    return [...this.#open.values()].filter((o) => o.scope.some((m) => m.id === id && m.type === type))
+    return [...this.#open.values()].filter(
+      (o) => o.missing.has(id) && o.scope.some((m) => m.id === id && m.type === type),
+    )
   }
 
   get first(): Obligation | undefined {
@@ -93,9 +95,10 @@ export class Obligations {
   }
 
   /** A member has been retained afresh: an obligation closes when all have. */
-  retained(id: string): void {
-    for (const obligation of [...this.#open.values()]) {
-      if (obligation.missing.delete(id) && obligation.missing.size === 0) this.#close(obligation, 'recovered')
+  retained(id: string, type: number): void {
+    for (const obligation of this.covering(id, type)) {
+      obligation.missing.delete(id)
+      if (obligation.missing.size === 0) this.#close(obligation, 'recovered')
     }
   }
 

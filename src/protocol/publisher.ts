@@ -34,6 +34,16 @@ export class Publisher {
     this.#out.push(publication)
   }
 
+  /** A place in what is being said, for `insert`. */
+  get place(): number {
+    return this.#out.length
+  }
+
+  /** What must precede that which it brings about, known only afterwards. */
+  insert(place: number, publication: Publication): void {
+    this.#out.splice(place, 0, publication)
+  }
+
   /** A component's change of phase, or its first deferral. `detail` is the core's number, or words. */
   outcome(instance: Instance, reason: Reason, detail: number | string | undefined): void {
     const nameOf = (sequence: number): string | undefined => idOf(instance.plan, sequence)

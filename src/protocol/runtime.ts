@@ -213,7 +213,9 @@ export class Runtime {
     const found = seen.mode === engagement.mode && flight.takeover.foundEngaged
     if (!found || this.#control.pilotControl || aftermath.isRunning) return
     this.#publisher.log('warn', 'found the vehicle flying to setpoints of an older session', {})
-    aftermath.start([orphaned], undefined, now_ms)
+    // Whatever flies waits for it.
+    const resources = [...new Set(this.#catalog.types.flatMap(({ uses }) => uses ?? []))]
+    aftermath.start([orphaned], resources, now_ms)
   }
 
   #observe(field: number, value: number, received_ms: number, now_ms: number): void {
@@ -277,12 +279,11 @@ export class Runtime {
    * ended; after a reboot, or for another autopilot, none: what was under way is not there any more.
    */
   #renew(why: SessionEnd): void {
-    const { session, dispatch, ledger } = this.#round
+    const { session, dispatch } = this.#round
     const sameVehicle = why === 'trap' || why === 'restart'
     const owed = sameVehicle ? this.#owed() : []
     for (const speaker of session.speakers.values()) speaker.plan?.obligations.closeAll('ended')
-    for (const lease of dispatch.leases) this.#lastWord(lease.instance, Phase.failed)
-    for (const instance of ledger.waiting.values()) this.#lastWord(instance, Phase.blocked)
+    for (const instance of dispatch.live) this.#lastWord(instance)
     this.#round = this.#begin()
     this.#round.orphanJudged = !sameVehicle
     this.#round.aftermath.owe(owed)
@@ -296,8 +297,9 @@ export class Runtime {
     return dispatch.owed(!session.core.poisoned && flight.view.isOnGround(this.#now_ms))
   }
 
-  #lastWord(instance: Instance, phase: Phase): void {
-    instance.phase = phase
+  /** The old core is not asked any more: it may be poisoned. */
+  #lastWord(instance: Instance): void {
+    instance.phase = instance.phase === Phase.retained ? Phase.blocked : Phase.failed
     this.#publisher.outcome(instance, Reason.session_changed, undefined)
   }
 

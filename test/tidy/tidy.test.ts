@@ -126,8 +126,8 @@ describe('one owner of effects: only the adapter sends, and only what the gate h
     const senders = new Set(findings(library, /\bport\.send\(/).map((f) => f.split(':')[0]))
     expect([...senders].sort()).toEqual([
       'src/protocol/contingency.ts',
+      'src/protocol/dispatch.ts',
       'src/protocol/lease.ts',
-      'src/protocol/runtime.ts',
     ])
   })
   it('every port.send takes a frame that the core returned', () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import type { CoreFactory, CoreFrame } from '../../../src/core/core.ts'
-import { LANDED, MODES, type Landed, type Mode } from '../../../src/profile/profile.ts'
+import { LANDED, type Landed, MODES, type Mode } from '../../../src/profile/profile.ts'
 import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
 import type { JournalEntry, Publication } from '../../../src/protocol/port.ts'
 import { type LogEvent, Runtime } from '../../../src/protocol/runtime.ts'
@@ -29,6 +29,33 @@ export const CMD = { setMode: 176, arm: 400, takeoff: 22 } as const
 /** Message ids of the frames. */
 export const MSG = { commandLong: 76, setpointLocal: 84, setpointGlobal: 86 } as const
 
+const CALM = {
+  ready: 1,
+  critical: 0,
+  'estimator.ok': 1,
+  'gps.fix': 3,
+  'gps.satellites': 12,
+  'battery.remaining': 90,
+  'battery.voltage': 16,
+  'position.lat': HOME.lat,
+  'position.lon': HOME.lon,
+  'position.alt': 0,
+  'position.amsl': HOME.amsl,
+  'position.accuracy': 0.3,
+  'local.north': 0,
+  'local.east': 0,
+  'local.down': 0,
+  'velocity.north': 0,
+  'velocity.east': 0,
+  'velocity.down': 0,
+  heading: 0,
+  'home.lat': HOME.lat,
+  'home.lon': HOME.lon,
+  'home.amsl': HOME.amsl,
+  map: 1,
+} as const
+const ALOFT = { 'position.alt': 10, 'position.amsl': HOME.amsl + 10, 'local.down': -10 } as const
+
 export interface Sent {
   readonly at_ms: number
   readonly message: number
@@ -46,6 +73,9 @@ export interface ComponentSaid {
   readonly requires?: readonly string[]
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: what is published is a value for CBOR, and tests look into it
+export type Said = any
+
 export class Stage {
   readonly catalog: Catalog
   readonly runtime: Runtime
@@ -61,11 +91,16 @@ export class Stage {
   /** Answers every COMMAND_LONG with this result after 10 ms, and shows a mode or arming that it asks for after 30 ms. */
   obeys: boolean
   journal: JournalEntry | undefined
-  #sessions = 0
+  /** How many sessions there were before this process: their ids are never used again. */
+  #sessions: number
   #later: { at_ms: number; act: () => void }[] = []
   #streamed_ms = Number.NEGATIVE_INFINITY
 
-  constructor(core: CoreFactory, options: { catalog?: Catalog; obeys?: boolean; journal?: JournalEntry } = {}) {
+  constructor(
+    core: CoreFactory,
+    options: { catalog?: Catalog; obeys?: boolean; journal?: JournalEntry; sessions?: number; found?: Mode } = {},
+  ) {
+    this.#sessions = options.sessions ?? 0
     this.catalog = options.catalog ?? referenceCatalog()
     this.obeys = options.obeys ?? true
     this.journal = options.journal
@@ -87,42 +122,25 @@ export class Stage {
     })
     this.#take(this.runtime.start(this.now_ms))
     this.#take(this.runtime.connected(1, 1, this.now_ms))
-    this.ground()
+    if (options.found === undefined) this.ground()
+    else this.#find(options.found)
   }
 
   /** Disarmed, on the ground, in HOLD, everything as it should be. */
   ground(): void {
     this.show({ mode: 'HOLD', armed: false, landed: 'ON_GROUND' })
-    this.set({
-      ready: 1,
-      critical: 0,
-      'estimator.ok': 1,
-      'gps.fix': 3,
-      'gps.satellites': 12,
-      'battery.remaining': 90,
-      'battery.voltage': 16,
-      'position.lat': HOME.lat,
-      'position.lon': HOME.lon,
-      'position.alt': 0,
-      'position.amsl': HOME.amsl,
-      'position.accuracy': 0.3,
-      'local.north': 0,
-      'local.east': 0,
-      'local.down': 0,
-      'velocity.north': 0,
-      'velocity.east': 0,
-      'velocity.down': 0,
-      heading: 0,
-      'home.lat': HOME.lat,
-      'home.lon': HOME.lon,
-      'home.amsl': HOME.amsl,
-      map: 1,
-    })
+    this.set(CALM)
+  }
+
+  /** The session finds the vehicle in the air, in this mode. */
+  #find(mode: Mode): void {
+    const number = MODES.indexOf(mode)
+    this.set({ ...CALM, ...ALOFT, mode: number, mode_intended: number, armed: 1, landed: LANDED.indexOf('IN_AIR') })
   }
 
   /** Armed, in the air at 10 m, in HOLD (or another mode). */
   fly(mode: Mode = 'HOLD'): this {
-    this.set({ 'position.alt': 10, 'position.amsl': HOME.amsl + 10, 'local.down': -10 })
+    this.set(ALOFT)
     this.show({ mode, armed: true, landed: 'IN_AIR' })
     return this.run(1000)
   }
@@ -172,12 +190,12 @@ export class Stage {
   }
 
   /** A response that cites the newest snapshot and has the next generation, unless told otherwise. Returns its verdict. */
-  say(components: readonly ComponentSaid[], over: Readonly<Record<string, unknown>> = {}, agent = 'planner'): any {
+  say(components: readonly ComponentSaid[], over: Readonly<Record<string, unknown>> = {}, agent = 'planner'): Said {
     return this.sayBytes(encode(this.response(components, over, agent)), agent)
   }
 
   response(components: readonly ComponentSaid[], over: Readonly<Record<string, unknown>> = {}, agent = 'planner') {
-    const snapshot: any = this.newest('snapshot')
+    const snapshot: Said = this.newest('snapshot')
     const generation = this.#generation(agent) + 1
     return {
       v: 1,
@@ -189,7 +207,7 @@ export class Stage {
     }
   }
 
-  sayBytes(bytes: Uint8Array, agent = 'planner', retained = false): any {
+  sayBytes(bytes: Uint8Array, agent = 'planner', retained = false): Said {
     const from = this.published.length
     this.#take(this.runtime.receive(agent, bytes, retained, this.now_ms))
     return this.published.slice(from).find((p) => p.topic === `verdict/${agent}`)?.value
@@ -202,7 +220,7 @@ export class Stage {
   }
 
   operate(verb: string, message: Readonly<Record<string, unknown>> = {}): this {
-    const control: any = this.newest('control')
+    const control: Said = this.newest('control')
     const bytes = encode({ v: 1, session: control.session, after: control.n, ...message })
     this.#take(this.runtime.operate(verb, bytes, false, this.now_ms))
     return this
@@ -224,7 +242,7 @@ export class Stage {
     return this.published.findLast((p) => p.topic === topic)?.value
   }
 
-  values(topic: string): any[] {
+  values(topic: string): Said[] {
     return this.published.filter((p) => p.topic === topic).map((p) => p.value)
   }
 
@@ -239,8 +257,43 @@ export class Stage {
     return this.phases(component, agent).at(-1)
   }
 
-  get obligations(): any[] {
+  get obligations(): Said[] {
     return this.values('obligation/planner').flatMap((o) => (o.obligation === undefined ? [] : [o.obligation]))
+  }
+
+  /** A setpoint's flight is under way: a goto 30 m north, engaged, for as long as the tests want. */
+  engage(component: ComponentSaid = goto('g', 30)): this {
+    this.fly().say([range, component])
+    return this.run(500)
+  }
+
+  /** The vehicle stands still, where the goto wanted it. */
+  arrive(at: ComponentSaid): this {
+    return this.set({ 'position.lat': at.payload!.lat as number, 'position.lon': at.payload!.lon as number })
+  }
+
+  /** One input at the moment at which the time was up as well. */
+  after(ms: number): this {
+    this.run(ms - 10)
+    return this.stall(10)
+  }
+
+  get control(): { session: string; n: number; paused: boolean; pilot_control: boolean; revoked: string[] } {
+    return this.newest('control') as never
+  }
+
+  get snapshot(): Said {
+    return this.newest('snapshot')
+  }
+
+  /** `closed` messages, as `reason` words. */
+  get closed(): string[] {
+    return this.values('obligation/planner').flatMap((o) => (o.closed === undefined ? [] : [o.reason]))
+  }
+
+  /** Everything sent that is no setpoint, by name: a mode, `arm`, `disarm` or `takeoff`. */
+  commands(since_ms = 0): string[] {
+    return this.sent.filter((s) => s.at_ms >= since_ms && s.command !== undefined).map(nameOf)
   }
 
   /** Mode commands sent, in order. */
@@ -254,7 +307,7 @@ export class Stage {
 
   #generation(agent: string): number {
     const accepted = this.values(`verdict/${agent}`).filter((v) => v.accepted)
-    return accepted.at(-1)?.generation ?? 0
+    return Math.max(0, ...accepted.map((v) => v.generation))
   }
 
   #send(frame: CoreFrame): boolean {
@@ -299,7 +352,19 @@ export class Stage {
   }
 }
 
-const PX4_MODES: Readonly<Record<string, Mode>> = { '4/2': 'TAKEOFF', '4/3': 'HOLD', '4/5': 'RETURN', '4/6': 'LAND', '6/0': 'OFFBOARD' }
+function nameOf({ command, mode, payload }: Sent): string {
+  if (mode !== undefined) return mode
+  if (command === CMD.takeoff) return 'takeoff'
+  return new DataView(payload.buffer).getFloat32(0, true) === 1 ? 'arm' : 'disarm'
+}
+
+const PX4_MODES: Readonly<Record<string, Mode>> = {
+  '4/2': 'TAKEOFF',
+  '4/3': 'HOLD',
+  '4/5': 'RETURN',
+  '4/6': 'LAND',
+  '6/0': 'OFFBOARD',
+}
 
 function modeOf(payload: Uint8Array, command: number | undefined): Mode | undefined {
   if (command !== CMD.setMode) return undefined
@@ -315,4 +380,30 @@ export const goto = (id: string, north_m: number, requires: readonly string[] = 
   requires,
 })
 export const range: ComponentSaid = { id: 'range', type: 'report.range' }
-export const notice = (id: string, text = 'on my way'): ComponentSaid => ({ id, type: 'notice.operator', payload: { text } })
+export const notice = (id: string, text = 'on my way'): ComponentSaid => ({
+  id,
+  type: 'notice.operator',
+  payload: { text },
+})
+export const takeoff = (id: string, requires: readonly string[] = []): ComponentSaid => ({
+  id,
+  type: 'takeoff',
+  payload: { alt: 10 },
+  requires,
+})
+export const velocity = (id: string, seconds: number, requires: readonly string[] = ['range']): ComponentSaid => ({
+  id,
+  type: 'velocity',
+  payload: { north: 1, east: 0, seconds },
+  requires,
+})
+/** `hold`, `land`, `return`, `status` and whatever else has no payload. */
+export const plain = (type: string, id: string = type, requires: readonly string[] = []): ComponentSaid => ({
+  id,
+  type,
+  requires,
+})
+
+/** The reference catalog with a second agent, `scout`, that may do what the planner may. */
+export const twoAgents = (): Catalog => referenceCatalog(['agents:\n', `agents:\n  scout:\n    may: [${MAY}]\n`])
+const MAY = 'notice.operator, report.range, status, takeoff, goto, velocity, hold, return, land'

@@ -1,0 +1,36 @@
+// A benchmark of something that was refused would be a fast one: here each does its work once, untimed.
+
+import { describe, expect, it } from 'vitest'
+import { legs } from '../../bench/core.ts'
+import { figures } from '../../bench/figures.ts'
+import { sortie } from '../../bench/sortie.ts'
+import { once, type Work } from '../../bench/work.ts'
+
+const prerequisites = (of: readonly { readonly requires?: readonly unknown[] }[]): number =>
+  of.reduce((sum, { requires }) => sum + (requires?.length ?? 0), 0)
+
+describe('what the benchmarks measure is what their names say', () => {
+  it.each([32, 256])('the sortie and the legs of %i components have twice as many prerequisites', (n) => {
+    expect(sortie(n)).toHaveLength(n)
+    expect(prerequisites(sortie(n))).toBe(2 * n)
+    expect(legs(n, 2 * n)).toHaveLength(n)
+    expect(prerequisites(legs(n, 2 * n))).toBe(2 * n)
+  })
+
+  it.each(Object.entries(figures))('%s: every work does it, and again', (_, works) => {
+    for (const work of works()) {
+      once(work)
+      once(work)
+    }
+  })
+
+  it('a work that does not do it throws', () => {
+    const idle: Work<boolean> = { name: 'idle', run: () => false, didIt: (did) => did }
+    expect(() => once(idle)).toThrow('idle: the work did not do what its name says')
+  })
+
+  it('no two have the same name', () => {
+    const names = Object.values(figures).flatMap((works) => works().map(({ name }) => name))
+    expect(new Set(names).size).toBe(names.length)
+  })
+})

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { loadCore as core } from '../../../src/core/wasm.ts'
+import { goto, range, Stage } from './stage.ts'
+
+describe('a context message (PROTOCOL 2, 12)', () => {
+  /** The map is unknown until the ground says it. */
+  const unknown = (): Stage => {
+    const stage = new Stage(core).fly()
+    stage.world.delete('map')
+    stage.operate('restart').run(1500)
+    expect(stage.snapshot.unknown).toContain('map')
+    return stage
+  }
+  const refusals = (stage: Stage): unknown[] => stage.log.filter((l) => l.event === 'context refused')
+
+  it('sets a field, and each change moves its version', () => {
+    const stage = unknown().context('map', 7).run(10)
+    expect(stage.snapshot.state.map).toBe(7)
+    const version = stage.snapshot.versions.map
+    stage.context('map', 8).run(1000)
+    expect(stage.snapshot.versions.map).toBe(version + 1)
+    stage.context('map', 8).run(1000)
+    expect(stage.snapshot.versions.map).toBe(version + 1)
+  })
+
+  it('retained sets a field only while that is unknown in this session', () => {
+    const stage = unknown().context('map', 7, true).run(1000)
+    expect(stage.snapshot.state.map).toBe(7)
+    stage.context('map', 8, true).run(1000)
+    expect(stage.snapshot.state.map).toBe(7)
+  })
+
+  it('retained never refreshes an age, nor brings a stale value back', () => {
+    const stage = unknown().context('map', 7, true)
+    stage.run(3_590_000, 10_000).context('map', 7, true).run(20_000, 10_000)
+    expect(stage.snapshot.unknown).toContain('map')
+    stage.context('map', 7, true).run(1000, 100)
+    expect(stage.snapshot.unknown).toContain('map')
+    stage.context('map', 7).run(1000, 100)
+    expect(stage.snapshot.state.map).toBe(7)
+  })
+
+  it.each([1.5, '7', true, null, 2 ** 60])('of %s is not an integer and is refused', (value) => {
+    const stage = unknown().context('map', value).run(1000)
+    expect(stage.snapshot.unknown).toContain('map')
+    expect(refusals(stage).length).toBe(1)
+  })
+
+  it('sets no field of the autopilot, and none that does not exist', () => {
+    const stage = new Stage(core).fly().context('battery.remaining', 100).context('weather', 1).run(1000)
+    expect(stage.snapshot.state['battery.remaining']).toBe(90)
+    expect(refusals(stage).length).toBe(2)
+  })
+
+  it('G4: that changes a watched field ends the lease in the same step', () => {
+    const stage = new Stage(core).engage()
+    stage.context('map', 99)
+    expect(stage.lastPhase('g')).toBe('failed changed')
+    expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
+  })
+
+  it('G4: a field that was unknown and returns with the same value has another version', () => {
+    const stage = unknown().context('map', 7).run(1500)
+    const { snapshot } = stage.snapshot
+    stage.set({ map: Number.NaN }).context('map', 7)
+    stage.world.delete('map')
+    const verdict = stage.say([range, goto('g', 30)], { snapshot })
+    expect(verdict.components[1]).toMatchObject({ reason: 'changed', detail: 'map' })
+  })
+})

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest'
+import { loadCore as core } from '../../../src/core/wasm.ts'
+import { encode } from '../../../src/response/write.ts'
+import { goto, notice, plain, range, Stage, takeoff, twoAgents } from './stage.ts'
+
+describe('the operator (PROTOCOL 10)', () => {
+  const refusal = (stage: Stage): string | undefined =>
+    stage.values('notice').findLast((n) => n.kind === 'operator')?.text
+
+  describe('pause', () => {
+    it('ends every lease with its contingency and revokes every uncrossed action', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('g', 30), goto('h', 60, ['range', 'g'])])
+      stage.run(500).operate('pause')
+      expect(stage.lastPhase('g')).toBe('failed paused')
+      expect(stage.lastPhase('h')).toMatch(/^blocked (paused|prerequisite_failed)$/)
+      expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
+      expect(stage.control.paused).toBe(true)
+    })
+
+    it('withholds new actions and lets everything else through', () => {
+      const stage = new Stage(core).fly().operate('pause')
+      const verdict = stage.say([range, notice('n'), goto('g', 30)])
+      expect(verdict.components[2]).toMatchObject({ decision: 'withheld', reason: 'paused' })
+      expect(stage.lastPhase('n')).toBe('released')
+      expect(stage.lastPhase('range')).toBe('released')
+    })
+
+    it('undoes a take-off on the ground', () => {
+      const stage = new Stage(core).run(1000)
+      stage.say([takeoff('t')])
+      stage.run(30).operate('pause').run(1000)
+      expect(stage.commands()).toEqual(['HOLD', 'arm', 'disarm', 'HOLD'])
+    })
+
+    it('ends a handoff too: it is a lease', () => {
+      const stage = new Stage(core, { obeys: false }).fly()
+      stage.say([plain('handoff.pilot')])
+      expect(stage.lastPhase('handoff.pilot')).toBe('dispatched')
+      stage.operate('pause')
+      expect(stage.lastPhase('handoff.pilot')).toBe('failed paused')
+    })
+
+    it('is accepted whatever session and counter it names, and by a message without them', () => {
+      const stage = new Stage(core).fly().operate('pause', { session: 'older', after: 99 })
+      expect(stage.control.paused).toBe(true)
+      stage.operate('resume')
+      const bytes = encode({ v: 1 })
+      stage.published.push(...stage.runtime.operate('pause', bytes, false, stage.now_ms))
+      expect(stage.control.paused).toBe(true)
+    })
+
+    it('is journalled, and a process starts as it was last journalled', () => {
+      const stage = new Stage(core).fly().operate('pause')
+      expect(stage.journal).toEqual({ paused: true, pilotControl: false, revoked: [] })
+      const next = new Stage(core, { journal: stage.journal!, sessions: 1 })
+      expect(next.control.paused).toBe(true)
+      const verdict = next.fly().say([range, goto('g', 30)])
+      expect(verdict.components[1].reason).toBe('paused')
+    })
+
+    it('is lifted by resume', () => {
+      const stage = new Stage(core).fly().operate('pause').operate('resume')
+      expect(stage.control.paused).toBe(false)
+      expect(stage.journal?.paused).toBe(false)
+      stage.say([range, goto('g', 30)])
+      expect(stage.lastPhase('g')).toBe('dispatched')
+    })
+  })
+
+  describe('a verb', () => {
+    it('moves the counter by one', () => {
+      const stage = new Stage(core).fly()
+      const { n } = stage.control
+      stage
+        .operate('pause')
+        .operate('resume')
+        .operate('revoke', { agent: 'planner' })
+        .operate('clear', { type: 'goto' })
+      expect(stage.control.n).toBe(n + 4)
+    })
+
+    it('that names another counter is operator_conflict and changes nothing', () => {
+      const stage = new Stage(core).fly().operate('pause')
+      stage.operate('resume', { after: stage.control.n - 1 })
+      expect(stage.control.paused).toBe(true)
+      expect(refusal(stage)).toContain('operator_conflict')
+    })
+
+    it('G3: replayed is refused', () => {
+      const stage = new Stage(core).fly().operate('pause')
+      const bytes = encode({ v: 1, session: stage.control.session, after: stage.control.n })
+      const resume = () => stage.published.push(...stage.runtime.operate('resume', bytes, false, stage.now_ms))
+      resume()
+      expect(stage.control.paused).toBe(false)
+      stage.operate('pause')
+      resume()
+      expect(stage.control.paused).toBe(true)
+    })
+
+    it('of an older session is refused', () => {
+      const stage = new Stage(core).fly().operate('pause')
+      const { session, n } = stage.control
+      stage.operate('restart')
+      stage.operate('resume', { session, after: n + 1 })
+      expect(stage.control.paused).toBe(true)
+      expect(refusal(stage)).toContain('session_changed')
+    })
+
+    it('that is retained, malformed or unknown is refused', () => {
+      const stage = new Stage(core).fly()
+      const send = (verb: string, bytes: Uint8Array, retained: boolean) =>
+        stage.published.push(...stage.runtime.operate(verb, bytes, retained, stage.now_ms))
+      send('pause', encode({ v: 1 }), true)
+      expect(refusal(stage)).toContain('retained_message')
+      send('pause', Uint8Array.of(0xff), false)
+      expect(refusal(stage)).toContain('malformed')
+      send('pause', encode({ v: 2 }), false)
+      expect(refusal(stage)).toContain('malformed')
+      stage.operate('explode')
+      expect(refusal(stage)).toContain('unknown verb')
+      stage.operate('revoke', { agent: 'nobody' })
+      expect(refusal(stage)).toContain('unknown_agent')
+      stage.operate('clear', { type: 'nothing' })
+      expect(refusal(stage)).toContain('unknown_type')
+      expect(stage.control).toMatchObject({ paused: false, revoked: [] })
+    })
+  })
+
+  describe('revoke', () => {
+    it("ends the agent's leases with their contingency and denies what waits, and nobody else's", () => {
+      const stage = new Stage(core, { catalog: twoAgents() }).engage()
+      stage.say([plain('status'), plain('hold')], {}, 'scout')
+      stage.operate('revoke', { agent: 'planner' })
+      expect(stage.lastPhase('g')).toBe('failed agent_revoked')
+      expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
+      expect(stage.control.revoked).toEqual(['planner'])
+      stage.run(1000)
+      expect(stage.lastPhase('hold', 'scout')).toBe('completed')
+    })
+
+    it('denies what had not crossed', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('g', 30), plain('hold')])
+      stage.run(100).operate('revoke', { agent: 'planner' })
+      expect(stage.lastPhase('hold')).toBe('blocked agent_revoked')
+    })
+
+    it('refuses its responses until restore, over sessions and processes', () => {
+      const stage = new Stage(core).fly().operate('revoke', { agent: 'planner' })
+      expect(stage.say([range])).toMatchObject({ accepted: false, reason: 'agent_revoked' })
+      stage.operate('restart')
+      stage.run(1000)
+      expect(stage.say([range])).toMatchObject({ reason: 'agent_revoked' })
+      const next = new Stage(core, { journal: stage.journal!, sessions: 9 }).fly()
+      expect(next.say([range])).toMatchObject({ reason: 'agent_revoked' })
+      next.operate('restore', { agent: 'planner' })
+      expect(next.say([range])).toMatchObject({ accepted: true })
+    })
+  })
+
+  it('handoff.pilot holds, tells people, latches pilot_control and ends the plan', () => {
+    const stage = new Stage(core).engage()
+    stage.say([plain('hold'), plain('handoff.pilot', 'give', ['hold'])])
+    stage.run(2000)
+    expect(stage.lastPhase('give')).toBe('completed')
+    expect(stage.values('notice').some((n) => n.kind === 'handoff')).toBe(true)
+    expect(stage.control.pilot_control).toBe(true)
+    expect(stage.commands().at(-1)).toBe('HOLD')
+    expect(stage.say([range], { recovers: stage.values('verdict/planner').at(-1).response })).toMatchObject({
+      reason: 'no_such_plan',
+    })
+  })
+})

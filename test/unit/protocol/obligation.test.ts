@@ -1,0 +1,303 @@
+import { describe, expect, it } from 'vitest'
+import { cores } from '../../oracle/cores.ts'
+import {
+  type ComponentSaid,
+  goto,
+  notice,
+  plain,
+  range,
+  referenceCatalog,
+  type Said,
+  Stage,
+  velocity,
+} from './stage.ts'
+
+describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
+  /** g is lost in flight with h, which rests on it, uncrossed; the world is good again and a newer snapshot is out. */
+  const lost = (catalog = referenceCatalog()): Stage => {
+    const stage = new Stage(core, { catalog }).fly()
+    stage.say([range, goto('g', 30), goto('h', 60, ['range', 'g'])])
+    stage.run(500)
+    return fail(stage)
+  }
+  const fail = (stage: Stage): Stage =>
+    stage.set({ 'battery.remaining': 10 }).set({ 'battery.remaining': 90 }).run(1500)
+  const recover = (stage: Stage, components: readonly ComponentSaid[], over = {}): Said =>
+    stage.say(components, { recovers: 'r1', ...over })
+  const reasons = (verdict: Said): (string | undefined)[] =>
+    verdict.components.map((c: { reason?: string }) => c.reason)
+  const both = [range, goto('g', 30), goto('h', 60, ['range', 'g'])]
+
+  it('says what was lost, why, and what may come back', () => {
+    const stage = lost()
+    expect(stage.obligations.length).toBe(1)
+    expect(stage.obligations[0]).toMatchObject({
+      plan: 'planner/r1',
+      component: 'g',
+      type: 'goto',
+      generation: 1,
+      reason: 'unsupported',
+      detail: 'battery',
+      condition: expect.stringContaining('state.battery.remaining >= 25'),
+      footprint: { 'battery.remaining': { value: 10 } },
+      scope: [
+        { id: 'g', type: 'goto' },
+        { id: 'h', type: 'goto' },
+      ],
+      route: 'agent',
+    })
+    const { opened, expires } = stage.obligations[0]
+    expect(expires - opened).toBe(600_000)
+    expect(stage.snapshot.obligations).toEqual(stage.obligations)
+  })
+
+  it('G4: is answered by a new instance that passes everything again', () => {
+    const stage = lost()
+    const verdict = recover(stage, both)
+    expect(verdict).toMatchObject({ accepted: true, plan: 'planner/r1', generation: 2 })
+    expect(reasons(verdict)).toEqual([undefined, undefined, undefined])
+    expect(stage.closed).toEqual(['recovered'])
+    expect(verdict.components[1].sequence).toBeGreaterThan(3)
+    stage.run(500)
+    expect(stage.lastPhase('g')).toBe('dispatched')
+  })
+
+  describe('scope', () => {
+    it.each<[string, ComponentSaid]>([
+      ['another id', goto('x', 30)],
+      ['another type', velocity('g', 1)],
+      ['an action that the plan had, and did not lose', plain('hold')],
+    ])('G4: %s is out_of_scope and opens nothing', (_what, component) => {
+      const stage = lost()
+      const verdict = recover(stage, [range, component])
+      expect(reasons(verdict)).toEqual([undefined, 'out_of_scope'])
+      expect(stage.obligations.length).toBe(1)
+      expect(stage.run(500).commands().at(-1)).toBe('HOLD')
+    })
+
+    it('lets notices, reports and requests in with what they serve', () => {
+      const stage = lost()
+      const verdict = recover(stage, [range, notice('n'), plain('status'), goto('g', 30)])
+      expect(reasons(verdict)).toEqual([undefined, undefined, undefined, undefined])
+    })
+
+    it('takes in what the type lists and has not crossed', () => {
+      const catalog = referenceCatalog(['    patience: 0s\n', '    patience: 0s\n    scope: [hold]\n'])
+      const stage = new Stage(core, { catalog }).fly()
+      stage.say([range, goto('g', 30), plain('hold', 'stop')])
+      stage.run(500).set({ 'battery.remaining': 10 })
+      expect(stage.obligations[0].scope).toEqual([
+        { id: 'g', type: 'goto' },
+        { id: 'stop', type: 'hold' },
+      ])
+    })
+
+    it('G3, G4: does not let back what has been recovered and flies', () => {
+      const stage = lost()
+      recover(stage, [range, goto('g', 30)]) // h is still missing, so the obligation stays open
+      stage.run(1500)
+      expect(stage.lastPhase('g')).toBe('dispatched')
+      expect(stage.closed).toEqual([])
+      expect(reasons(recover(stage, [range, goto('g', 30)]))).toEqual([undefined, 'out_of_scope'])
+    })
+  })
+
+  it('G4: evidence from before it was opened is evidence_stale, and the obligation stays', () => {
+    const stage = new Stage(core).fly()
+    stage.say(both)
+    stage.run(500).set({ 'battery.remaining': 10 })
+    const { snapshot } = stage.snapshot
+    stage.set({ 'battery.remaining': 90 }).run(1500)
+    const verdict = recover(stage, both, { snapshot })
+    expect(reasons(verdict).slice(1)).toEqual(['evidence_stale', 'evidence_stale'])
+    expect(stage.obligations.length).toBe(1)
+    expect(stage.closed).toEqual([])
+    expect(reasons(recover(stage, both))).toEqual([undefined, undefined, undefined])
+  })
+
+  it('is updated by a later loss of its component: one a component', () => {
+    const stage = lost()
+    stage.set({ 'battery.remaining': 10 })
+    const verdict = recover(stage, [range, goto('g', 30)])
+    expect(verdict.components[1]).toMatchObject({ reason: 'unsupported', detail: 'battery' })
+    const [first, second, ...more] = stage.obligations
+    expect(second).toMatchObject({ id: first.id, generation: 2, scope: first.scope })
+    expect(more).toEqual([])
+    expect(verdict.components[1].obligation).toBe(first.id)
+    expect(stage.run(1000).snapshot.obligations.length).toBe(1)
+  })
+
+  it('updated asks for evidence that is newer than the later loss', () => {
+    const stage = lost().set({ 'battery.remaining': 10 })
+    recover(stage, both)
+    stage.set({ 'battery.remaining': 90 })
+    const { snapshot } = stage.snapshot
+    expect(reasons(recover(stage, both, { snapshot }))[1]).toBe('evidence_stale')
+    expect(reasons(recover(stage.run(1500), both))[1]).toBeUndefined()
+  })
+
+  it('keeps the component that came back without those that did not: it closes with the last', () => {
+    const stage = lost()
+    recover(stage, [range, goto('g', 30)])
+    expect(stage.closed).toEqual([])
+    stage.run(1200)
+    expect(reasons(recover(stage, [range, goto('h', 60, ['range', 'g'])]))).toEqual([undefined, undefined])
+    expect(stage.closed).toEqual(['recovered'])
+  })
+
+  it('G4: is not closed by another type under the id of a member', () => {
+    const stage = lost()
+    recover(stage, [range, goto('g', 30), notice('h')])
+    expect(stage.closed).toEqual([])
+    stage.run(1200)
+    expect(reasons(recover(stage, [range, goto('h', 60)]))).toEqual([undefined, undefined])
+    expect(stage.closed).toEqual(['recovered'])
+  })
+
+  describe('attempts', () => {
+    const tryAgain = (stage: Stage): Said => {
+      const verdict = recover(stage, [range, goto('g', 30)])
+      fail(stage.run(500))
+      return verdict
+    }
+
+    it('are three, then attempts_exhausted and the route is the operator', () => {
+      const stage = lost()
+      for (let i = 0; i < 3; i++) expect(reasons(tryAgain(stage))).toEqual([undefined, undefined])
+      expect(stage.obligations.at(-1)).toMatchObject({ component: 'g', route: 'operator' })
+      const told = stage.obligations.length
+      expect(reasons(tryAgain(stage))).toEqual([undefined, 'attempts_exhausted'])
+      expect(stage.obligations.length).toBe(told)
+    })
+
+    it('get one more from operator/clear', () => {
+      const stage = lost()
+      for (let i = 0; i < 4; i++) tryAgain(stage)
+      stage.operate('clear', { type: 'goto' })
+      expect(reasons(tryAgain(stage))).toEqual([undefined, undefined])
+      expect(reasons(tryAgain(stage))).toEqual([undefined, 'attempts_exhausted'])
+    })
+
+    it('are reset by a completed one', () => {
+      const stage = lost()
+      for (let i = 0; i < 2; i++) tryAgain(stage)
+      recover(stage, [range, goto('g', 30)])
+      stage.run(500).arrive(goto('g', 30)).run(1500)
+      expect(stage.lastPhase('g')).toBe('completed')
+      stage.say([range, goto('g', 60)], { response: 'r1b' })
+      fail(stage.run(500))
+      for (let i = 0; i < 3; i++) {
+        expect(reasons(stage.say([range, goto('g', 60)], { recovers: 'r1b' }))).toEqual([undefined, undefined])
+        fail(stage.run(500))
+      }
+    })
+
+    it('are counted over plans', () => {
+      const stage = lost()
+      for (let i = 0; i < 3; i++) tryAgain(stage)
+      stage.say([range, goto('g', 30)], { response: 'fresh' })
+      fail(stage.run(500))
+      expect(stage.obligations.at(-1)).toMatchObject({ plan: 'planner/fresh', route: 'operator' })
+      expect(reasons(stage.say([range, goto('g', 30)], { recovers: 'fresh' }))[1]).toBe('attempts_exhausted')
+    })
+
+    it('are one a response, however many of the type it brings', () => {
+      const stage = lost()
+      recover(stage, both)
+      fail(stage.run(500))
+      recover(stage, both)
+      fail(stage.run(500))
+      expect(reasons(recover(stage, both))).toEqual([undefined, undefined, undefined])
+    })
+
+    it('do not count for what is stale or out of scope', () => {
+      const stage = new Stage(core).fly()
+      stage.say(both)
+      stage.run(500).set({ 'battery.remaining': 10 })
+      const { snapshot } = stage.snapshot
+      stage.set({ 'battery.remaining': 90 }).run(1500)
+      for (let i = 0; i < 4; i++) {
+        recover(stage, both, { snapshot })
+        recover(stage, [range, goto('x', 30)])
+        stage.run(500)
+      }
+      expect(reasons(recover(stage, both))).toEqual([undefined, undefined, undefined])
+    })
+  })
+
+  describe('replacing', () => {
+    it('G3: what is replaced loses its token; dependents that do not come again are withdrawn into the obligation', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, plain('hold', 'w'), goto('far', 5000), goto('b', 40, ['range', 'w']), velocity('v', 10)])
+      const [{ component }] = stage.obligations
+      expect(component).toBe('far')
+      stage.run(1100)
+      expect(stage.lastPhase('b')).toBe('dispatched')
+      // range is replaced: v, which rests on the old one and has not crossed, does not come again.
+      const verdict = recover(stage, [range, goto('far', 20)])
+      expect(reasons(verdict)).toEqual([undefined, undefined])
+      expect(stage.lastPhase('v')).toBe('blocked prerequisite_failed')
+      expect(stage.obligations.at(-1).scope).toContainEqual({ id: 'v', type: 'velocity' })
+      expect(stage.lastPhase('b')).toBe('dispatched')
+      expect(stage.run(1000).snapshot.obligations.length).toBe(1)
+    })
+
+    it('G1: a crossed dependent keeps what it was bound to', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('g', 30), goto('far', 5000)])
+      stage.run(1500)
+      recover(stage, [range, goto('far', 20, ['range', 'g'])])
+      stage.run(500)
+      expect(stage.lastPhase('g')).toBe('dispatched')
+      stage.arrive(goto('g', 30)).run(1010)
+      expect(stage.lastPhase('g')).toBe('completed')
+      expect(stage.lastPhase('far')).toBe('dispatched')
+    })
+  })
+
+  describe('closes', () => {
+    it('as superseded with its plan', () => {
+      const stage = lost()
+      stage.say([notice('n')])
+      expect(stage.closed).toEqual(['superseded'])
+      expect(stage.values('obligation/planner').at(-1).closed).toBe(stage.obligations[0].id)
+    })
+
+    it('as expired after ten minutes', () => {
+      const stage = lost()
+      stage.run(598_000, 250)
+      expect(stage.closed).toEqual([])
+      stage.run(1000, 250)
+      expect(stage.closed).toEqual(['expired'])
+      expect(reasons(recover(stage, [range, goto('g', 30)]))[1]).toBe('out_of_scope')
+    })
+
+    it('as ended with its session', () => {
+      const stage = lost().operate('restart')
+      expect(stage.closed).toEqual(['ended'])
+    })
+
+    it('once only', () => {
+      const stage = lost()
+      recover(stage, both)
+      stage.say([notice('n')])
+      stage.operate('restart')
+      expect(stage.closed).toEqual(['recovered'])
+    })
+  })
+
+  it('is opened by none of duplicate_id, unknown_type, type_not_permitted, out_of_scope', () => {
+    const stage = new Stage(core).fly()
+    stage.say([notice('n'), notice('n'), plain('warp')])
+    expect(stage.obligations).toEqual([])
+  })
+
+  it('of a paused action is answered after resume', () => {
+    const stage = new Stage(core).fly().operate('pause')
+    stage.say([range, goto('g', 30)])
+    expect(stage.obligations[0]).toMatchObject({ component: 'g', reason: 'paused' })
+    stage.operate('resume').run(1500)
+    expect(reasons(recover(stage, [range, goto('g', 30)]))).toEqual([undefined, undefined])
+    expect(stage.lastPhase('g')).toBe('dispatched')
+  })
+})

@@ -1,0 +1,209 @@
+import { describe, expect, it } from 'vitest'
+import { loadCore as core } from '../../../src/core/wasm.ts'
+import { encode } from '../../../src/response/write.ts'
+import { type ComponentSaid, goto, notice, plain, range, Stage, twoAgents } from './stage.ts'
+
+describe('a response as a whole (PROTOCOL 4)', () => {
+  const many = (count: number, requires: readonly string[] = []): ComponentSaid[] =>
+    Array.from({ length: count }, (_, i) => ({ ...notice(`n${i}`), requires }))
+  const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `x${i}`)
+
+  // In the order in which they are judged. Each case also commits whatever later ones can be committed with it.
+  const refusals: [reason: string, commit: (stage: Stage) => unknown][] = [
+    ['retained_message', (s) => s.sayBytes(Uint8Array.of(0xff), 'nobody', true)],
+    ['too_large', (s) => s.sayBytes(new Uint8Array(65_537), 'nobody')],
+    ['too_large', (s) => s.say(many(257), { generation: 0 })],
+    ['too_large', (s) => s.say([{ ...notice('n'), requires: names(65) }], { generation: 0 })],
+    ['too_large', (s) => s.say(many(65, names(64)), { generation: 0 })],
+    ['too_large', (s) => s.say([notice('n', 'x'.repeat(1024))], { generation: 0 })],
+    ['malformed', (s) => s.sayBytes(Uint8Array.of(0xff), 'nobody')],
+    ['malformed', (s) => s.say([notice('n')], { urgent: true }, 'nobody')],
+    ['malformed', (s) => s.say([notice('n')], { generation: 0 })],
+    ['malformed', (s) => s.say([notice('n')], { generation: 2 ** 53 })],
+    ['malformed', (s) => s.say([notice('n')], { generation: 1.5 })],
+    ['malformed', (s) => s.say([notice('n')], { response: 'a b' })],
+    ['malformed', (s) => s.say([])],
+    ['malformed', (s) => s.say([{ ...notice('n'), priority: 1 } as ComponentSaid])],
+    ['unknown_agent', (s) => s.operate('revoke', { agent: 'planner' }).say([notice('n')], { snapshot: 'x' }, 'nobody')],
+    ['agent_revoked', (s) => s.operate('revoke', { agent: 'planner' }).say([notice('n')], { snapshot: 'x' })],
+    ['rate_limited', (s) => flood(s)],
+    ['response_not_fresh', (s) => s.say([notice('n')], { response: 'first', generation: 1, snapshot: 'x' })],
+    ['generation_not_fresh', (s) => s.say([notice('n')], { generation: 1, snapshot: 'x' })],
+    ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: 'x', recovers: 'x' })],
+    ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: s.snapshot.snapshot.replace(/\d+$/, '999') })],
+    ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: `ffffffffffffffff-1` })],
+    ['evidence_expired', (s) => s.say([notice('n')], { snapshot: old(s), recovers: 'x' })],
+    ['no_such_plan', (s) => s.say([notice('n')], { recovers: 'x' })],
+    ['no_such_plan', (s) => s.say([notice('n')], { recovers: 'first' }, 'planner')],
+    ['no_capacity', (s) => fill(s)],
+  ]
+  const flood = (stage: Stage): unknown => {
+    for (let i = 0; i < 5; i++) stage.say([notice('n')], { generation: 1, response: `f${i}` })
+    return stage.say([notice('n')], { generation: 1, snapshot: 'x' })
+  }
+  const old = (stage: Stage): string => {
+    const { snapshot } = stage.snapshot
+    stage.run(61_000, 500)
+    return snapshot
+  }
+  const fill = (stage: Stage): unknown => {
+    stage.say(many(256), { response: 'full' })
+    for (let i = 1; i < 4; i++) {
+      stage.run(300)
+      const more = many(256).map((c) => ({ ...c, id: `${c.id}-${i}` }))
+      stage.say(more, { recovers: 'full' })
+    }
+    stage.run(2000)
+    return stage.say([notice('more')], { recovers: 'full' })
+  }
+
+  it.each(refusals)('is refused as %s (%#), nothing changes, and the next good one is judged', (reason, commit) => {
+    const stage = new Stage(core).fly()
+    stage.say([notice('n')], { response: 'first' })
+    if (reason === 'no_such_plan') stage.say([notice('m')])
+    if (reason !== 'no_capacity') stage.run(1000)
+    const published = stage.published.length
+    const verdict = commit(stage)
+    expect(verdict).toMatchObject({ accepted: false, reason, components: [] })
+    expect((verdict as { digest: string }).digest).toMatch(/^[0-9a-f]{16}$/)
+    const outcomes = stage.published.slice(published).filter((p) => p.topic === 'outcome/nobody')
+    expect(outcomes).toEqual([])
+    if (stage.control.revoked.length > 0) stage.operate('restore', { agent: 'planner' })
+    if (reason === 'no_capacity') stage.operate('restart')
+    stage.run(1000)
+    expect(stage.say([range, goto('g', 30)])).toMatchObject({ accepted: true })
+    expect(stage.lastPhase('g')).toBe('dispatched')
+  })
+
+  it('refused leaves the plan, the generation and the lease as they are', () => {
+    const stage = new Stage(core).engage()
+    const { plans, agents } = stage.run(1000).snapshot
+    for (const over of [{ snapshot: 'x' }, { generation: 1 }, { recovers: 'x' }, { urgent: 1 }]) {
+      expect(stage.say([notice('n')], over).accepted).toBe(false)
+    }
+    stage.run(1000)
+    expect(stage.snapshot).toMatchObject({ plans, agents })
+    expect(stage.lastPhase('g')).toBe('dispatched')
+    expect(stage.phases('n')).toEqual([])
+  })
+
+  it('may be used again under the same name and generation when it was refused', () => {
+    const stage = new Stage(core).fly()
+    expect(stage.say([notice('n')], { response: 'r', snapshot: 'x' })).toMatchObject({ reason: 'unknown_snapshot' })
+    expect(stage.say([notice('n')], { response: 'r' })).toMatchObject({ accepted: true })
+  })
+
+  describe('G3: redelivered', () => {
+    it('gets its verdict again and has no other effect', () => {
+      const stage = new Stage(core).fly()
+      const bytes = encode(stage.response([range, goto('g', 30)]))
+      const first = stage.sayBytes(bytes)
+      stage.run(500)
+      const [sent, published] = [stage.sent.length, stage.published.length]
+      expect(stage.sayBytes(bytes)).toEqual(first)
+      expect(stage.published.length).toBe(published + 1)
+      expect(stage.sent.length).toBe(sent)
+      expect(stage.phases('g')).toEqual(['retained', 'dispatched'])
+    })
+
+    it('gets it even when its evidence has expired and its plan is superseded', () => {
+      const stage = new Stage(core).fly()
+      const bytes = encode(stage.response([range, goto('g', 30)]))
+      const first = stage.sayBytes(bytes)
+      stage.run(500)
+      stage.say([notice('n')])
+      stage.run(61_000, 100)
+      expect(stage.sayBytes(bytes)).toEqual(first)
+      expect(stage.run(1000).lastPhase('g')).toBe('superseded superseded')
+    })
+
+    it('refused is judged again, and not accepted for its name once it was', () => {
+      const stage = new Stage(core).fly()
+      const refused = encode(stage.response([notice('n')], { snapshot: 'x' }))
+      expect(stage.sayBytes(refused)).toMatchObject({ reason: 'unknown_snapshot' })
+      expect(stage.sayBytes(refused)).toMatchObject({ reason: 'unknown_snapshot' })
+    })
+
+    it('after 64 others is not fresh', () => {
+      const stage = new Stage(core).fly()
+      const bytes = encode(stage.response([notice('n')]))
+      stage.sayBytes(bytes)
+      for (let i = 0; i < 64; i++) {
+        expect(stage.sayBytes(bytes)).toMatchObject({ accepted: true })
+        stage.run(500, 250)
+        stage.say([notice('n')])
+      }
+      expect(stage.sayBytes(bytes)).toMatchObject({ accepted: false, reason: 'response_not_fresh' })
+    })
+
+    it('in another encoding is not fresh', () => {
+      const stage = new Stage(core).fly()
+      const said = stage.response([notice('n')])
+      stage.say([notice('n')])
+      const reordered = encode(Object.fromEntries(Object.entries(said).reverse()))
+      expect(stage.sayBytes(reordered)).toMatchObject({ accepted: false, reason: 'response_not_fresh' })
+    })
+
+    it('to the next process is refused: its snapshot names nothing there', () => {
+      const stage = new Stage(core).fly()
+      const bytes = encode(stage.response([range, goto('g', 30)]))
+      stage.sayBytes(bytes)
+      stage.run(500)
+      const next = new Stage(core, { sessions: 1 })
+      Object.assign(next.world, stage.world)
+      next.fly()
+      expect(next.sayBytes(bytes)).toMatchObject({ accepted: false, reason: 'unknown_snapshot' })
+      expect(next.sent).toEqual([])
+    })
+
+    it('to the next session is refused', () => {
+      const stage = new Stage(core).fly()
+      const bytes = encode(stage.response([range, goto('g', 30)]))
+      stage.sayBytes(bytes)
+      stage.run(500).operate('restart').run(3000)
+      const sent = stage.sent.length
+      expect(stage.sayBytes(bytes)).toMatchObject({ accepted: false, reason: 'unknown_snapshot' })
+      expect(stage.sent.length).toBe(sent)
+    })
+  })
+
+  it('counts names and generations by agent', () => {
+    const stage = new Stage(core, { catalog: twoAgents() }).fly()
+    const same = { response: 'r', generation: 7 }
+    expect(stage.say([notice('n')], same)).toMatchObject({ accepted: true })
+    expect(stage.say([notice('n')], same, 'scout')).toMatchObject({ accepted: true, plan: 'scout/r' })
+    expect(stage.say([notice('m')], same)).toMatchObject({ reason: 'response_not_fresh' })
+    expect(stage.say([notice('m')], { generation: 7 })).toMatchObject({ reason: 'generation_not_fresh' })
+    expect(stage.say([notice('m')], { generation: 2 ** 53 - 1 })).toMatchObject({ accepted: true })
+  })
+
+  it('counts the rate by agent, refused and redelivered ones too', () => {
+    const stage = new Stage(core, { catalog: twoAgents() }).fly()
+    const bytes = encode(stage.response([notice('n')]))
+    for (let i = 0; i < 5; i++) expect(stage.sayBytes(bytes)).toMatchObject({ accepted: true })
+    expect(stage.sayBytes(bytes)).toMatchObject({ reason: 'rate_limited' })
+    expect(stage.say([notice('n')], {}, 'scout')).toMatchObject({ accepted: true })
+    expect(stage.run(1000).sayBytes(bytes)).toMatchObject({ accepted: true })
+  })
+
+  it('that starts a plan is judged even when its agent has filled the core with the old one', () => {
+    const stage = new Stage(core).fly()
+    fill(stage)
+    expect(stage.run(1000).say([plain('hold')])).toMatchObject({ accepted: true })
+  })
+
+  it('cites any of the newest 256 snapshots, not the one before', () => {
+    const stage = new Stage(core, {})
+    stage.fly()
+    const first: string = stage.snapshot.snapshot
+    const name = (ordinal: number): string => first.replace(/\d+$/, String(ordinal))
+    // Three snapshots a second, so that the evidence is not too old before it is forgotten.
+    while (Number(stage.snapshot.snapshot.split('-')[1]) < 300) {
+      stage.set({ map: Math.floor(stage.now_ms) }).run(100, 100)
+    }
+    const newest = Number(stage.snapshot.snapshot.split('-')[1])
+    expect(stage.say([notice('n')], { snapshot: name(newest - 256) })).toMatchObject({ reason: 'unknown_snapshot' })
+    expect(stage.say([notice('n')], { snapshot: name(newest - 255) })).not.toMatchObject({ reason: 'unknown_snapshot' })
+    expect(stage.say([notice('n')], { snapshot: name(newest) })).toMatchObject({ accepted: true })
+  })
+})

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+import { loadCore as core } from '../../../src/core/wasm.ts'
+import type { Mode } from '../../../src/profile/profile.ts'
+import { goto, HOME, notice, plain, range, Stage, takeoff, velocity } from './stage.ts'
+
+describe('a takeover (PROTOCOL 8)', () => {
+  it.each<Mode>(['POSITION', 'ALTITUDE', 'MANUAL', 'RETURN', 'LAND', 'MISSION', 'OTHER'])(
+    'by %s ends the lease without contingency and latches pilot_control',
+    (mode) => {
+      const stage = new Stage(core).engage()
+      const sent = stage.sent.length
+      stage.show({ mode }).run(2000)
+      expect(stage.lastPhase('g')).toBe('failed taken_over')
+      expect(stage.sent.length).toBe(sent)
+      expect(stage.control.pilot_control).toBe(true)
+      expect(stage.journal?.pilotControl).toBe(true)
+    },
+  )
+
+  it('by HOLD, once the engagement is confirmed, is the pilot too', () => {
+    const stage = new Stage(core).engage().show({ mode: 'HOLD' })
+    expect(stage.lastPhase('g')).toBe('failed taken_over')
+  })
+
+  it('is none while the engagement is not confirmed and the last effect explains the mode', () => {
+    const stage = new Stage(core).fly()
+    stage.say([range, goto('g', 30)])
+    stage.run(150).show({ mode: 'HOLD' }).run(20)
+    expect(stage.control.pilot_control).toBe(false)
+    expect(stage.lastPhase('g')).toBe('dispatched')
+  })
+
+  it('is none when a take-off goes through the modes that it leads to', () => {
+    const stage = new Stage(core).run(1000)
+    stage.say([takeoff('t')])
+    stage.run(500).show({ landed: 'IN_AIR' }).run(100).set({ 'position.alt': 9 }).show({ mode: 'HOLD' }).run(100)
+    expect(stage.lastPhase('t')).toBe('completed')
+    expect(stage.control.pilot_control).toBe(false)
+    stage.show({ mode: 'POSITION' })
+    expect(stage.control.pilot_control).toBe(true)
+  })
+
+  it('while disarmed latches nothing', () => {
+    const stage = new Stage(core).run(1000).show({ mode: 'POSITION' }).run(1000)
+    expect(stage.control.pilot_control).toBe(false)
+  })
+
+  it('with no lease latches as well', () => {
+    const stage = new Stage(core).fly().show({ mode: 'POSITION' })
+    expect(stage.control.pilot_control).toBe(true)
+  })
+
+  it('stays latched when the autopilot returns to Offboard by itself', () => {
+    const stage = new Stage(core).engage().show({ mode: 'POSITION' }).run(1000).show({ mode: 'OFFBOARD' }).run(100)
+    const verdict = stage.say([range, goto('h', 20)])
+    expect(verdict.components[1]).toMatchObject({ decision: 'withheld', reason: 'pilot_control' })
+    expect(stage.control.pilot_control).toBe(true)
+  })
+
+  it('blocks actions only, of every agent', () => {
+    const stage = new Stage(core).engage().show({ mode: 'POSITION' })
+    const verdict = stage.say([range, plain('status'), notice('n'), goto('h', 20), plain('hold')])
+    expect(verdict.components.map((c: { reason?: string }) => c.reason)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      'pilot_control',
+      'pilot_control',
+    ])
+    expect(['range', 'status', 'n'].map((id) => stage.lastPhase(id))).toEqual(['released', 'released', 'released'])
+  })
+
+  it('denies what was retained and had not crossed', () => {
+    const stage = new Stage(core).fly()
+    stage.say([range, goto('g', 30), goto('h', 60, ['range', 'g'])])
+    stage.run(500).show({ mode: 'POSITION' })
+    expect(stage.lastPhase('h')).toMatch(/^blocked (pilot_control|prerequisite_failed)$/)
+    stage.say([range])
+    expect(stage.lastPhase('range')).toBe('released')
+  })
+
+  it('is lifted by resume: the mode then shown counts as explained', () => {
+    const stage = new Stage(core).engage().show({ mode: 'POSITION' }).run(1000).operate('resume').run(1000)
+    expect(stage.control.pilot_control).toBe(false)
+    stage.show({ mode: 'ALTITUDE' })
+    expect(stage.control.pilot_control).toBe(true)
+  })
+
+  it('is lifted in HOLD, and the next goto flies', () => {
+    const stage = new Stage(core).engage().show({ mode: 'HOLD' }).run(1000).operate('resume').run(1000)
+    stage.say([range, goto('h', 20)])
+    stage.run(500)
+    expect(stage.lastPhase('h')).toBe('dispatched')
+    expect(stage.modesSent()).toEqual(['OFFBOARD', 'OFFBOARD'])
+  })
+
+  it('stops a contingency that is under way', () => {
+    const stage = new Stage(core).engage()
+    stage.obeys = false
+    stage.operate('pause').run(250)
+    expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD', 'HOLD'])
+    stage.show({ mode: 'ALTITUDE' }).run(2000)
+    expect(stage.modesSent().length).toBe(3)
+  })
+
+  it('is judged on old reports only while they are fresh', () => {
+    const stage = new Stage(core).engage()
+    stage.streaming = false
+    stage.run(3000)
+    expect(stage.control.pilot_control).toBe(false)
+  })
+
+  describe('inside our mode', () => {
+    const report = (stage: Stage, north_m: number, for_ms: number): Stage => {
+      for (let t = 0; t < for_ms; t += 100) stage.reportTarget(HOME.lat + north_m / 111_195, HOME.lon).run(100)
+      return stage.reportTarget(HOME.lat + north_m / 111_195, HOME.lon)
+    }
+
+    it('is a target that is not ours, for a second', () => {
+      const stage = report(new Stage(core).engage(), 200, 900)
+      expect(stage.control.pilot_control).toBe(false)
+      report(stage, 200, 100)
+      expect(stage.control.pilot_control).toBe(true)
+      expect(stage.lastPhase('g')).toBe('failed taken_over')
+      expect(stage.modesSent()).toEqual(['OFFBOARD'])
+    })
+
+    it('is not our own target, nor a foreign one for less than a second', () => {
+      const stage = report(new Stage(core).engage(), 30, 2000)
+      report(report(report(stage, 200, 800), 30, 100), 200, 800)
+      expect(stage.control.pilot_control).toBe(false)
+    })
+
+    it('is a position target during a velocity of ours', () => {
+      const stage = report(new Stage(core).engage(velocity('v', 10)), 200, 1100)
+      expect(stage.control.pilot_control).toBe(true)
+    })
+  })
+
+  describe('the mode guard', () => {
+    it.each([
+      ['the newest mode report is more than 1 s old', (s: Stage) => s.world.delete('mode') && s.run(1050)],
+      ['the intended mode is another', (s: Stage) => s.set({ mode_intended: 5 })],
+      ['the system is critical', (s: Stage) => s.set({ critical: 1 })],
+      ['nobody knows whether it is critical', (s: Stage) => s.set({ critical: Number.NaN })],
+      ['it was heard long ago', (s: Stage) => s.world.delete('critical') && s.run(3550)],
+    ])('denies an action when %s', (_why, go) => {
+      const stage = new Stage(core).engage().arrive(goto('g', 30)).run(2000)
+      const sent = stage.sent.length
+      go(stage)
+      stage.say([range, goto('h', 60)])
+      expect(stage.lastPhase('h')).toBe('blocked not_in_control')
+      expect(stage.sent.length).toBe(sent)
+    })
+
+    it('denies an action in a mode that the operator explained and we did not set', () => {
+      const stage = new Stage(core).fly().show({ mode: 'POSITION' }).operate('resume').run(1000)
+      stage.say([plain('hold')])
+      expect(stage.lastPhase('hold')).toBe('blocked not_in_control')
+      expect(stage.sent).toEqual([])
+    })
+
+    it('does not ask who stands disarmed on the ground', () => {
+      const stage = new Stage(core).run(1000).show({ mode: 'POSITION' }).run(1000)
+      stage.say([takeoff('t')])
+      expect(stage.modesSent()).toEqual(['HOLD'])
+    })
+
+    it('asks when nobody knows that it is on the ground', () => {
+      const stage = new Stage(core).run(1000).show({ mode: 'POSITION' }).run(1000)
+      stage.show({ landed: 'LANDING' })
+      stage.say([takeoff('t')])
+      expect(stage.lastPhase('t')).not.toBe('dispatched')
+      expect(stage.sent).toEqual([])
+    })
+
+    it('keeps the mode command of a setpoint back: it ends before it, without contingency', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('g', 30)])
+      stage.run(150).set({ critical: 1 }).run(1000)
+      expect(stage.lastPhase('g')).toBe('failed not_in_control')
+      expect(stage.commands()).toEqual([])
+    })
+
+    it('keeps NAV_TAKEOFF back after the arm frame', () => {
+      const stage = new Stage(core, { obeys: false }).run(1000)
+      stage.say([takeoff('t')])
+      stage.run(10).acknowledge(176).run(10).acknowledge(400).set({ critical: 1 }).show({ armed: true })
+      expect(stage.lastPhase('t')).toBe('failed not_in_control')
+      expect(stage.commands()).toEqual(['HOLD', 'arm', 'disarm'])
+    })
+  })
+})
