@@ -41,37 +41,37 @@ export class Control {
 
   pause(): void {
     this.#paused = true
-    this.#changed()
+    this.#keep()
   }
 
   resume(): void {
     this.#paused = false
     this.#pilotControl = false
-    this.#changed()
+    this.#keep()
   }
 
   latch(): void {
     if (this.#pilotControl) return
     this.#pilotControl = true
-    this.#changed()
+    this.#keep()
   }
 
   revoke(agent: string): void {
     this.#revoked.add(agent)
-    this.#changed()
+    this.#keep()
   }
 
   restore(agent: string): void {
     this.#revoked.delete(agent)
-    this.#changed()
+    this.#keep()
   }
 
-  /** Another attempt was granted: nothing of it outlives the session, the counter moves all the same. */
-  cleared(): void {
+  /** Something changed that does not outlive the session: what is pending, an attempt that was granted. */
+  changed(): void {
     this.#n++
   }
 
-  #changed(): void {
+  #keep(): void {
     this.#n++
     this.#journal.write({ paused: this.#paused, pilotControl: this.#pilotControl, revoked: this.revoked })
   }

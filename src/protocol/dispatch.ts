@@ -77,6 +77,12 @@ export class Dispatch {
       this.#ledger.lose(instance, Phase.blocked, Reason.evidence_stale, undefined, now_ms)
       return false
     }
+    const { consents } = this.#flight
+    if (!consents.covers(instance)) {
+      // G2: no consent is inherited by an instance that nobody was shown.
+      this.#ledger.lose(instance, Phase.blocked, Reason.prerequisite_failed, 'consent', now_ms)
+      return false
+    }
     const barriers = this.#barriers(instance, now_ms)
     const verdict = this.#flight.core.gate(instance.sequence, barriers, now_ms, stamp(now_ms))
     if (verdict.decision === 'allow') return this.#cross(instance, verdict.frame, now_ms)
@@ -156,8 +162,9 @@ export class Dispatch {
 
   /** A notice, report or request is for people: what is published is what was bound. */
   #release(instance: Instance, now_ms: number): void {
-    const { core, catalog } = this.#flight
+    const { core, catalog, consents } = this.#flight
     const { effect } = instance.is
+    const asked = instance.is.kind === Kind.request ? consents.ask(instance) : undefined
     const slots = core.payload(instance.sequence)
     const text = effect.kind === 'notice' || effect.kind === 'request' ? effect.text : undefined
     this.#publisher.notice(instance, {
@@ -165,7 +172,7 @@ export class Dispatch {
       severity: effect.kind === 'notice' ? effect.severity : 'info',
       text: text === undefined ? undefined : slots[text],
       fields: effect.kind === 'report' ? footprint(catalog, core, effect.fields, now_ms) : undefined,
-      payload: effect.kind === 'request' ? payloadByName(instance.is, slots) : undefined,
+      ...(asked && (consents.shown(asked, now_ms, this.#publisher.wall()) as object)),
     })
   }
 

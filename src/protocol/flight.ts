@@ -3,6 +3,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Core } from '../core/core.ts'
 import type { Acknowledgements } from './acknowledgement.ts'
+import type { Consents } from './consent.ts'
 import type { Port } from './port.ts'
 import type { Takeover } from './takeover.ts'
 import type { VehicleView } from './vehicle.ts'
@@ -14,6 +15,7 @@ export interface Flight {
   readonly view: VehicleView
   readonly takeover: Takeover
   readonly acks: Acknowledgements
+  readonly consents: Consents
 }
 
 /** The u32 that goes into a frame's time stamp: ms of our monotonic clock. */

@@ -58,6 +58,14 @@ export class Ledger {
     this.end(instance, Phase.blocked, reason, cause)
   }
 
+  /** A person said no: the request fails, what rests on it is withdrawn, and no obligation opens (PROTOCOL 9, 10). */
+  refuse(request: Instance): void {
+    this.end(request, Phase.failed, Reason.consent_refused, undefined)
+    for (const dependent of request.plan.uncrossedDependents(request)) {
+      this.block(dependent, Reason.prerequisite_failed, request.id)
+    }
+  }
+
   /** A denial, a failure or an expiry: opens an obligation and withdraws the uncrossed dependents into it. */
   lose(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined, now_ms: number): void {
     const { plan, id } = instance

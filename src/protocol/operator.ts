@@ -1,7 +1,8 @@
-// What the operator says: `operator/<verb>` messages (PROTOCOL 10). Approvals come with a later release.
+// What the operator says: `operator/<verb>` messages (PROTOCOL 10).
 
 import type { Catalog } from '../catalog/catalog.ts'
 import { read, type ValueMap } from '../response/read.ts'
+import type { Consent, Consents } from './consent.ts'
 import type { Control } from './control.ts'
 import type { Session } from './session.ts'
 
@@ -9,14 +10,16 @@ export type Order =
   | { readonly verb: 'pause' | 'resume' | 'restart' }
   | { readonly verb: 'revoke' | 'restore'; readonly agent: string }
   | { readonly verb: 'clear'; readonly type: number }
+  | { readonly verb: 'approve' | 'refuse'; readonly consent: Consent }
 
-const VERBS = ['pause', 'resume', 'revoke', 'restore', 'clear', 'restart'] as const
+const VERBS = ['pause', 'resume', 'revoke', 'restore', 'clear', 'restart', 'approve', 'refuse'] as const
 
 /** The order, or in words why it is refused. `after` must be the counter as it is: a stale or replayed verb undoes nothing. */
 export function readOrder(
   catalog: Catalog,
   session: Session,
   control: Control,
+  consents: Consents,
   message: { readonly verb: string; readonly bytes: Uint8Array; readonly retained: boolean },
 ): Order | string {
   const verb = VERBS.find((known) => known === message.verb)
@@ -30,6 +33,10 @@ export function readOrder(
   if (map.get('session') !== session.id) return 'session_changed'
   if (map.get('after') !== control.n) return `operator_conflict: after must be ${control.n}`
   if (verb === 'revoke' || verb === 'restore') return agentOf(session, map, verb)
+  if (verb === 'approve' || verb === 'refuse') {
+    const consent = consents.find(String(map.get('consent')))
+    return consent === undefined ? 'operator_conflict: no such consent is pending' : { verb, consent }
+  }
   if (verb !== 'clear') return { verb }
   const type = catalog.types.findIndex((t) => t.name === map.get('type'))
   return type < 0 ? 'unknown_type' : { verb, type }

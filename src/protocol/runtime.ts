@@ -11,6 +11,7 @@ import type { CoreFactory } from '../core/core.ts'
 import { Acknowledgements } from './acknowledgement.ts'
 import { Admission } from './admission.ts'
 import { Aftermath, type Owed } from './aftermath.ts'
+import { Consents } from './consent.ts'
 import { readContext } from './context.ts'
 import { Control } from './control.ts'
 import { Dispatch } from './dispatch.ts'
@@ -70,7 +71,7 @@ export class Runtime {
   #identity: { readonly system: number; readonly component: number } | undefined
   #stopping = false
   /** Which `control` was published last. */
-  #told = { n: -1, session: '' }
+  #told = { n: -1, session: '', asked: '' }
   /** Of the last step that was judged whole. */
   #now_ms = 0
 
@@ -147,7 +148,8 @@ export class Runtime {
   /** An `operator/<verb>` message (PROTOCOL 10). */
   operate(verb: string, bytes: Uint8Array, retained: boolean, now_ms: number): Publication[] {
     return this.#step(now_ms, () => {
-      const order = readOrder(this.#catalog, this.#round.session, this.#control, { verb, bytes, retained })
+      const { session, flight } = this.#round
+      const order = readOrder(this.#catalog, session, this.#control, flight.consents, { verb, bytes, retained })
       if (typeof order === 'object') this.#obey(order, now_ms)
       else {
         this.#publisher.log('warn', 'order refused', { verb, why: order })
@@ -184,7 +186,7 @@ export class Runtime {
       if (agent !== undefined && this.#round.session.speakers.has(agent)) this.#control.revoke(agent)
       this.#renew('trap')
     }
-    if (this.#told.n !== this.#control.n || this.#told.session !== this.session) this.#tellControl()
+    this.#tellControl(now_ms)
     return this.#publisher.take()
   }
 
@@ -228,7 +230,7 @@ export class Runtime {
   }
 
   #obey(order: Order, now_ms: number): void {
-    this.#publisher.log('info', 'order', { ...order })
+    this.#publisher.log('info', 'order', { verb: order.verb })
     switch (order.verb) {
       case 'pause':
         return this.#control.pause()
@@ -241,7 +243,12 @@ export class Runtime {
         return this.#control.restore(order.agent)
       case 'clear':
         for (const speaker of this.#round.session.speakers.values()) speaker.grant(order.type)
-        return this.#control.cleared()
+        return this.#control.changed()
+      case 'approve':
+        order.consent.request.plan.speaker.completed(order.consent.request.type)
+        return this.#round.ledger.end(order.consent.request, Phase.completed, Reason.none, undefined)
+      case 'refuse':
+        return this.#round.ledger.refuse(order.consent.request)
       case 'restart':
         return this.#renew('restart')
     }
@@ -257,7 +264,7 @@ export class Runtime {
     const session = new Session(Buffer.from(id).toString('hex'), core, catalog)
     const view = new VehicleView(core, catalog)
     const takeover = new Takeover(view, catalog.profile.engagement.mode)
-    const flight = { catalog, core, port, view, takeover, acks: new Acknowledgements() }
+    const flight = { catalog, core, port, view, takeover, acks: new Acknowledgements(), consents: new Consents(core) }
     const ledger = new Ledger(session, this.#publisher)
     const aftermath = new Aftermath(flight, session, this.#publisher)
     const dispatch = new Dispatch(flight, this.#control, ledger, aftermath, this.#publisher)
@@ -312,12 +319,21 @@ export class Runtime {
     this.#publisher.publish('catalog', catalogValue(this.#catalog, environment), true)
   }
 
-  #tellControl(): void {
-    const { n, paused, pilotControl: pilot_control, revoked } = this.#control
+  /** `control`, when anything in it has changed. What is pending counts: an answer names the counter that it saw. */
+  #tellControl(now_ms: number): void {
     const { session } = this
-    this.#told = { n, session }
-    const value = { v: 1, session, n, paused, pilot_control, revoked, pending: [], uncertain: [] }
-    this.#publisher.publish('control', value, true)
+    const { consents } = this.#round.flight
+    const asked = consents.pending.map(({ id }) => id).join()
+    if (asked !== this.#told.asked) this.#control.changed()
+    const { n, paused, pilotControl: pilot_control, revoked } = this.#control
+    if (this.#told.n === n && this.#told.session === session) return
+    this.#told = { n, session, asked }
+    const pending = consents.pending.map((consent) => consents.shown(consent, now_ms, this.#options.wall()))
+    this.#publisher.publish(
+      'control',
+      { v: 1, session, n, paused, pilot_control, revoked, pending, uncertain: [] },
+      true,
+    )
   }
 
   #takeSnapshot(now_ms: number): void {

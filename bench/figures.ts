@@ -1,0 +1,21 @@
+// All figures, in the order of a response's life.
+
+import { admission } from './admission.ts'
+import { decode } from './decode.ts'
+import { digest } from './digest.ts'
+import { frame } from './frame.ts'
+import { gate } from './gate.ts'
+import { observe } from './observe.ts'
+import { response } from './response.ts'
+import type { Work } from './work.ts'
+
+/** By name: each makes its works anew, with cores and engines of their own. */
+export const figures: Readonly<Record<string, () => Work[]>> = {
+  decode,
+  admission,
+  response,
+  gate,
+  frame,
+  observe,
+  digest,
+}

@@ -1,0 +1,48 @@
+// The final dispatch gate: a flight of three frames that rests on 16 others (PROTOCOL 7). Eight are completed actions whose
+// `holds` is judged again, four are released reports whose support is, four are notices. The record's SHA-256 is recomputed,
+// four clauses are judged, three frames are filled in and hashed.
+
+import { Phase } from '../build/abi.ts'
+import { type CoreFactory, type Gate, standing } from '../src/core/core.ts'
+import { loadCore } from '../src/core/wasm.ts'
+import { oracle } from '../test/oracle/oracle.ts'
+import { component, FLIGHT, Flying, LEG, NOTICE, REPORT } from './core.ts'
+import type { Work } from './work.ts'
+
+function cross(make: CoreFactory, name: string, beside?: Pick<Work, 'paper_ms' | 'target_ms'>): Work<Gate> {
+  const flying = new Flying(make)
+  const types = Array.from({ length: 16 }, (_, i) => (i < 8 ? LEG : i < 12 ? REPORT : NOTICE))
+  const sequences = flying.retain(types.map((type, i) => component(i, type, [])))
+  for (const [i, sequence] of sequences.entries()) {
+    flying.complete(sequence, types[i] === LEG ? Phase.dispatched : Phase.released)
+  }
+  const kept = sequences.map((sequence) => ({ sequence, requires: [] }))
+  const flight = component(
+    16,
+    FLIGHT,
+    sequences.map((_, i) => standing(i)),
+  )
+  let sequence = 0
+  return {
+    name: `gate: ${name}`,
+    ...beside,
+    // A token opens one crossing, so every sample has an instance of its own. The state is newer than its admission.
+    before: () => {
+      sequence = flying.retain([flight], kept)[0]!
+      flying.beat()
+    },
+    run: () => flying.core.gate(sequence, 0, flying.now_ms, 0),
+    after: () => {
+      flying.core.end(sequence, Phase.completed)
+      flying.core.release(sequence)
+    },
+    didIt: (verdict) => verdict.decision === 'allow' && verdict.frame?.message === 76,
+  }
+}
+
+export function gate(): Work[] {
+  return [
+    cross(loadCore, '16 prerequisites, 3 frames', { paper_ms: 0.035, target_ms: 0.1 }),
+    cross(oracle, '16 prerequisites, 3 frames, by the oracle'),
+  ]
+}

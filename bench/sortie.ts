@@ -1,0 +1,140 @@
+// What the figures about whole responses share: an agent's sortie of n components and 2n prerequisites over the example
+// catalog, and a runtime on virtual time whose vehicle hovers and whose state is fresh.
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Catalog } from '../src/catalog/catalog.ts'
+import { loadCatalog } from '../src/catalog/load.ts'
+import type { CoreFactory } from '../src/core/core.ts'
+import { LANDED, MODES } from '../src/profile/profile.ts'
+import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
+import type { Observation, Publication } from '../src/protocol/port.ts'
+import { Runtime } from '../src/protocol/runtime.ts'
+import { encode } from '../src/response/write.ts'
+
+const file = fileURLToPath(new URL('../examples/px4-multirotor/catalog.yaml', import.meta.url))
+
+export const exampleCatalog = (): Catalog => loadCatalog(readFileSync(file, 'utf8'), 'catalog.yaml', [px4Multirotor])
+
+export const HOME = { lat: 47.397742, lon: 8.545594, amsl: 488 } as const
+const METRE_deg = 1 / 111_195
+
+/**
+ * n components, 2n prerequisites: a report and a consent; n - 4 gotos, each on the one before; a notice after the last, a
+ * status after the last seven. All of it is retained, and nothing of it moves the vehicle before a person has consented.
+ */
+export function sortie(n: number) {
+  const gotos = n - 4
+  const goto = (i: number) => ({
+    id: `leg-${i}`,
+    type: 'goto',
+    payload: { lat: HOME.lat + ((i * 200) / gotos) * METRE_deg, lon: HOME.lon, alt: 10 + (i % 20) },
+    requires: ['range', i === 1 ? 'consent' : `leg-${i - 1}`],
+  })
+  const text = 'survey of the north field, along the fence'
+  return [
+    { id: 'range', type: 'report.range', payload: {} },
+    { id: 'consent', type: 'request.approval', payload: { text } },
+    ...Array.from({ length: gotos }, (_, i) => goto(i + 1)),
+    { id: 'arrived', type: 'notice.operator', payload: { text }, requires: [`leg-${gotos}`] },
+    { id: 'status', type: 'status', payload: {}, requires: Array.from({ length: 7 }, (_, i) => `leg-${gotos - i}`) },
+  ]
+}
+
+/** A response's bytes. */
+export function respond(generation: number, snapshot: string, components: ReturnType<typeof sortie>): Uint8Array {
+  return encode({ v: 1, response: `r${generation}`, generation, snapshot, components })
+}
+
+const WORLD: Readonly<Record<string, number>> = {
+  armed: 1,
+  mode: MODES.indexOf('HOLD'),
+  mode_intended: MODES.indexOf('HOLD'),
+  landed: LANDED.indexOf('IN_AIR'),
+  ready: 1,
+  critical: 0,
+  'estimator.ok': 1,
+  'gps.fix': 3,
+  'gps.satellites': 12,
+  'battery.remaining': 90,
+  'battery.voltage': 16,
+  'position.lat': HOME.lat,
+  'position.lon': HOME.lon,
+  'position.alt': 10,
+  'position.amsl': HOME.amsl + 10,
+  'position.accuracy': 0.3,
+  'local.north': 0,
+  'local.east': 0,
+  'local.down': -10,
+  'velocity.north': 0,
+  'velocity.east': 0,
+  'velocity.down': 0,
+  heading: 0,
+  'home.lat': HOME.lat,
+  'home.lon': HOME.lon,
+  'home.amsl': HOME.amsl,
+  map: 1,
+}
+
+/** The engine with a hovering vehicle. Only `beat` lets time pass, a second at a time, so every response has a snapshot. */
+export class Hovering {
+  readonly catalog: Catalog
+  readonly runtime: Runtime
+  now_ms = 1000
+  /** The newest one's name. */
+  snapshot = ''
+  #generation = 0
+  readonly #observations: readonly Observation[]
+
+  constructor(catalog: Catalog, core: CoreFactory) {
+    this.catalog = catalog
+    this.#observations = Object.entries(WORLD).map(([name, value]) => {
+      const field = catalog.fields.findIndex((f) => f.name === name)
+      if (field < 0) throw new Error(`the catalog has no field ${name}`)
+      return { field, value }
+    })
+    this.runtime = new Runtime({
+      catalog,
+      core,
+      coreHash: '00'.repeat(32),
+      port: { send: () => true },
+      journal: { read: () => undefined, write: () => {} },
+      random: () => new Uint8Array(8),
+      wall: () => this.now_ms,
+      version: 'bench',
+    })
+    this.runtime.start(this.now_ms)
+    this.runtime.connected(1, 1, this.now_ms)
+    this.beat()
+  }
+
+  /** A second later: every field is received again, and a snapshot is published. */
+  beat(): void {
+    this.now_ms += 1000
+    const report = { message: 0, boot_ms: undefined, observations: this.#observations, target: undefined }
+    const published = this.runtime.observe(report, this.now_ms, this.now_ms)
+    const newest = published.findLast((p) => p.topic === 'snapshot')?.value as { snapshot: string } | undefined
+    if (newest === undefined) throw new Error(`no snapshot was published at ${this.now_ms} ms`)
+    this.snapshot = newest.snapshot
+  }
+
+  /** The next response's bytes: a fresh generation on the newest snapshot. */
+  next(components: ReturnType<typeof sortie>): Uint8Array {
+    return respond(++this.#generation, this.snapshot, components)
+  }
+
+  receive(bytes: Uint8Array): Publication[] {
+    return this.runtime.receive('planner', bytes, false, this.now_ms)
+  }
+}
+
+interface Verdict {
+  readonly accepted: boolean
+  readonly components: readonly { readonly decision: string }[]
+}
+
+/** The publications hold a verdict that retains `n` components of n. */
+export function retainsAll(published: readonly Publication[], n: number): boolean {
+  const verdict = published.find((p) => p.topic === 'verdict/planner')?.value as Verdict | undefined
+  return verdict?.components.length === n && verdict.components.every(({ decision }) => decision === 'retained')
+}
