@@ -2,11 +2,12 @@
 // The command line. A mistake of the user is one clear line on stderr and exit code 1.
 
 import { createInterface } from 'node:readline'
-import { Command, InvalidArgumentError } from 'commander'
+import { Argument, Command, InvalidArgumentError } from 'commander'
 import { CatalogError } from '../src/catalog/catalog.ts'
 import { check } from './commands/check.ts'
 import { setContext } from './commands/context.ts'
 import { brokerOf, type GroundOptions } from './commands/ground.ts'
+import { operator, VERBS, type Verb } from './commands/operator.ts'
 import { run } from './commands/run.ts'
 import { sim } from './commands/sim.ts'
 import { submit } from './commands/submit.ts'
@@ -86,6 +87,18 @@ onGround(program.command('context'))
   .action((field: string, value: string, options: GroundOptions & { retain?: boolean }) =>
     setContext(brokerOf(options), field, value, options.retain ?? false),
   )
+
+onGround(program.command('operator'))
+  .description(
+    'list what waits for a person, with everything that would fly; or say one verb and tell what became of it: ' +
+      'exit code 0 if it was applied, 2 if it was refused or not answered',
+  )
+  .addArgument(new Argument('[verb]', 'without one, the list').choices(VERBS))
+  .argument('[about]', 'approve, refuse: 12 digits of the consent; revoke, restore: an agent; clear: a component type')
+  .option('--watch', 'list again at every change')
+  .action(async (verb: Verb | undefined, about: string | undefined, options: GroundOptions & { watch?: boolean }) => {
+    process.exitCode = await operator(brokerOf(options), { verb, about, watch: options.watch ?? false }, print)
+  })
 
 onGround(program.command('watch'))
   .description('print every topic of a vehicle as JSON lines: {at, topic, retain, value}')

@@ -34,6 +34,10 @@ def on_message(client, _, message):
         print("may say:", value["agents"][agent], flush=True)
     elif topic in ("verdict", "outcome", "obligation"):
         print(topic, value, flush=True)
+    # Somebody spoke under our name since that snapshot: once more, from the next one.
+    if topic == "verdict" and value.get("reason") == "generation_not_fresh":
+        last["generation"], first = max(last["generation"], value.get("generation", 0)), False
+        seen.pop("snapshot")
     if first and {"catalog", "snapshot"} <= seen.keys():
         respond([REPORT, NOTICE])
     # What was blocked comes back only as a fresh candidate; a snapshot that lists the obligation is newer than it.

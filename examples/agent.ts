@@ -58,6 +58,8 @@ client.on('message', (topic, bytes) => {
   if (kind === 'catalog') console.log('may say:', value.agents[agent])
   else if (kind === 'snapshot') heed(value)
   else console.log(kind, JSON.stringify(value))
+  // Somebody spoke under our name since that snapshot: once more, from the next one.
+  if (kind === 'verdict' && value.reason === 'generation_not_fresh') started = false
 })
 
 function heed(snapshot: Snapshot): void {

@@ -7,6 +7,7 @@ import type { Awaiting } from './acknowledgement.ts'
 import type { Flight } from './flight.ts'
 import type { Acknowledgement } from './port.ts'
 import { SETTLING_MS, type Underway } from './takeover.ts'
+import { MODE_AGE_MS } from './vehicle.ts'
 
 const REPEAT_MS = 200
 
@@ -106,6 +107,8 @@ export class Contingency implements Awaiting {
         this.#send(now_ms)
         return undefined
       }
+      // Not shown is a word of the vehicle's: silence only tells that it is not heard.
+      if (!this.#refused && this.#isDeaf(now_ms)) return undefined
       this.finish(now_ms)
       const next = NEXT[this.#name]
       if (next === undefined) return 'exhausted'
@@ -122,12 +125,20 @@ export class Contingency implements Awaiting {
     return seen !== undefined && !own && !this.#flight.takeover.isOurs(seen.mode)
   }
 
+  /** The newest mode report, if there is any, is too old to show what a frame did. */
+  #isDeaf(now_ms: number): boolean {
+    const seen = this.#flight.view.mode(now_ms)
+    return seen === undefined || seen.age_ms > MODE_AGE_MS
+  }
+
   #send(now_ms: number): void {
     const { core, port, view, takeover, acks } = this.#flight
     const changesMode = 'mode' in this.#profile.shows
-    this.#tries++
     this.#next_ms = now_ms + REPEAT_MS
-    if (changesMode && !takeover.inControl(now_ms)) return // recorded as not sent: `sends` stays
+    const allowed = !changesMode || takeover.inControl(now_ms)
+    if (!allowed && this.#isDeaf(now_ms)) return // asked again once the vehicle is heard
+    this.#tries++
+    if (!allowed) return // recorded as not sent: `sends` stays
     const frame = core.contingencyFrame(this.#token)
     if (frame === undefined || !port.send(frame)) return
     this.sends++

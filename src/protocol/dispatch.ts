@@ -38,6 +38,8 @@ export class Dispatch {
   /** Every lease: session, pause; `within`; `done`; then the frame's checks, and the frame if it is due. */
   judgeLeases(now_ms: number): void {
     for (const lease of this.leases) {
+      // A handoff that completes ends the others.
+      if (!this.#leases.has(lease.instance.sequence)) continue
       const ended = this.#judge(lease, now_ms)
       if (ended !== undefined) this.#end(lease, ended, now_ms)
     }

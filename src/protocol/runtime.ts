@@ -256,14 +256,15 @@ export class Runtime {
 
   // Sessions (PROTOCOL 11)
 
-  #begin(): Round {
+  /** `before` is the takeover of the session that ends, where the vehicle is still the same. */
+  #begin(before?: Takeover): Round {
     const { core: make, catalog, random, port } = this.#options
     const id = random()
     const core = make(catalog.image, id, Buffer.from(this.environment, 'hex'))
     if (this.#identity !== undefined) core.target(this.#identity.system, this.#identity.component)
     const session = new Session(Buffer.from(id).toString('hex'), core, catalog)
     const view = new VehicleView(core, catalog)
-    const takeover = new Takeover(view, catalog.profile.engagement.mode)
+    const takeover = new Takeover(view, catalog.profile.engagement.mode, before)
     const flight = { catalog, core, port, view, takeover, acks: new Acknowledgements(), consents: new Consents(core) }
     const ledger = new Ledger(session, this.#publisher)
     const aftermath = new Aftermath(flight, session, this.#publisher)
@@ -286,12 +287,12 @@ export class Runtime {
    * ended; after a reboot, or for another autopilot, none: what was under way is not there any more.
    */
   #renew(why: SessionEnd): void {
-    const { session, dispatch } = this.#round
+    const { session, dispatch, flight } = this.#round
     const sameVehicle = why === 'trap' || why === 'restart'
     const owed = sameVehicle ? this.#owed() : []
     for (const speaker of session.speakers.values()) speaker.plan?.obligations.closeAll('ended')
     for (const instance of dispatch.live) this.#lastWord(instance)
-    this.#round = this.#begin()
+    this.#round = this.#begin(sameVehicle ? flight.takeover : undefined)
     this.#round.orphanJudged = !sameVehicle
     this.#round.aftermath.owe(owed)
     this.#publisher.log('warn', 'new session', { why, session: this.session })

@@ -31,15 +31,21 @@ export class Takeover {
   #explained: Set<Mode>
   #endedOnGround = false
   /** No effect of ours and no operator has explained anything in this session yet. */
-  #fresh = true
+  #fresh: boolean
   /** The session found the setpoint mode as intended mode: a mere setpoint would engage it. */
   #foundEngaged: boolean | undefined
 
-  constructor(view: VehicleView, engaged: Mode) {
+  /** `before` is that of a session of the same process and vehicle: what it set and explained is not forgotten. */
+  constructor(view: VehicleView, engaged: Mode, before?: Takeover) {
     this.#view = view
     this.#engaged = engaged
-    this.#ours = new Set([engaged])
-    this.#explained = new Set(['HOLD', engaged])
+    this.#ours = new Set([engaged, ...(before === undefined ? [] : before.#ours)])
+    this.#explained = new Set(['HOLD', engaged, ...(before === undefined ? [] : before.#allExplained())])
+    this.#fresh = before === undefined || before.#fresh
+  }
+
+  #allExplained(): Mode[] {
+    return [...this.#explained, ...[...this.#underway].flatMap(({ leads }) => leads)]
   }
 
   begin(effect: Underway): void {

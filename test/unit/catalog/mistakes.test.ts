@@ -8,9 +8,9 @@ import { changed, EXAMPLE, problems } from './example.ts'
 type Mistake = readonly [from: string, to: string, key: string, message: string]
 
 const EVIDENCE = 'evidence: { max_age: 60s }'
-const BATTERY = 'battery: state.battery.remaining >= 40           # %, enough for the flight and the way home'
+const BATTERY = 'battery: state.battery.remaining >= 40 # %, enough for the flight and the way home'
 const TAKEOFF =
-  '      command: takeoff                                 # HOLD, arm, NAV_TAKEOFF, each confirmed before the next'
+  '      command: takeoff # HOLD, arm, NAV_TAKEOFF, each confirmed before the next'
 const DWELL = '      dwell: 1s'
 const MAP = '  map: { from: context, type: integer, max_age: 1h, retained: allowed }'
 const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30 }'
@@ -52,7 +52,7 @@ const KEYS: readonly Mistake[] = [
     TAKEOFF_ALT,
     '      alt: { type: number, ¦values: [a] }',
     'components.takeoff.payload.alt.values',
-    'unknown key (did you mean `values`?)',
+    'unknown key',
   ],
   [
     TAKEOFF_ALT,
@@ -84,7 +84,7 @@ const KEYS: readonly Mistake[] = [
     'components.notice.operator.kind',
     'must be one of notice, report, request, handoff, action, not "notce" (did you mean `notice`?)',
   ],
-  [STATUS, `    ¦holds: {}\n${STATUS}`, 'components.status.holds', 'unknown key (did you mean `holds`?)'],
+  [STATUS, `    ¦holds: {}\n${STATUS}`, 'components.status.holds', 'unknown key'],
   [
     'severity: info',
     'severity: ¦loud',
@@ -248,13 +248,13 @@ const EFFECTS: readonly Mistake[] = [
   [DWELL, '      retransmit: ¦-1\n      dwell: 1s', 'components.goto.effect.retransmit', 'must be at least 0'],
   [DWELL, '      ¦retransmit: 1\n      dwell: 1s', 'components.goto.effect.retransmit', 'belongs to a command only'],
   [
-    '      dwell: 1s                                        # true this long without a break',
+    '      dwell: 1s # true this long without a break',
     '      dwell: ¦1',
     'components.goto.effect.dwell',
     'must be a duration such as 300ms, 10s, 5min or 1h, not 1',
   ],
   [
-    '      then: none                                       # PX4',
+    '      then: none # PX4',
     '      then: ¦disarm #',
     'components.takeoff.effect.then',
     'must be one of hold, land, return, none, not "disarm"',
@@ -344,7 +344,7 @@ test.each(YAML)('G5 YAML: %s → %s', (...mistake) => check(mistake))
 
 test('a setpoint that could never end is refused', () => {
   const text = changed(
-    '      done: elapsed() >= payload.seconds * 1000.0      # ms since the first frame\n      within: 11s\n',
+    '      done: elapsed() >= payload.seconds * 1000.0 # ms since the first frame\n      within: 11s\n',
     '',
   )
   expect(problems(text).map((problem) => problem.replace(/^\d+:/, ''))).toEqual([

@@ -84,6 +84,19 @@ describe('a contingency (PROTOCOL 8)', () => {
     expect(stage.control.pilot_control).toBe(true)
   })
 
+  it('is repeated no more on the ground either, where a pilot who changes the mode latches nothing', () => {
+    const stage = new Stage(core, { obeys: false }).fly()
+    stage.say([plain('land')])
+    stage.run(10).acknowledge(CMD.setMode).show({ mode: 'LAND' }).run(1000)
+    stage.show({ landed: 'ON_GROUND', armed: false })
+    expect(stage.commands()).toEqual(['LAND', 'HOLD'])
+    stage.run(10).acknowledge(CMD.setMode).show({ mode: 'POSITION' }).run(3000)
+    expect(stage.commands()).toEqual(['LAND', 'HOLD'])
+    expect(stage.control.pilot_control).toBe(false)
+    stage.say([takeoff('t')])
+    expect(stage.lastPhase('t')).toBe('dispatched')
+  })
+
   it('is exempt from pause and needs no support', () => {
     const stage = lost().operate('pause').set({ 'gps.fix': 0, 'estimator.ok': 0 }).run(200)
     expect(since(stage)).toEqual(['HOLD', 'HOLD'])

@@ -144,6 +144,16 @@ describe.each(cores)('within one step (PROTOCOL 8), %s', (_, core) => {
     expect(stage.lastPhase('g')).toBe('blocked prerequisite_lost')
   })
 
+  it('a handoff is completed while another lease is under way: that ends taken_over, once', () => {
+    const stage = new Stage(core).fly()
+    const { session } = stage.control
+    stage.say([range, plain('handoff.pilot', 'give'), velocity('v', 5)])
+    stage.run(500)
+    expect(stage.lastPhase('give')).toBe('completed')
+    expect(stage.phases('v').slice(-2)).toEqual(['dispatched', 'failed taken_over'])
+    expect(stage.control).toMatchObject({ session, pilot_control: true })
+  })
+
   it('a verdict precedes its outcomes', () => {
     const stage = new Stage(core).fly()
     const from = stage.published.length

@@ -1,0 +1,305 @@
+// `halo operator`: what the vehicle waits for a person to decide, and the verbs that decide it (PROTOCOL 10).
+//
+// An answer names the counter and the digest that were on the screen. Whoever was slower than the world is refused by the
+// companion, and looks again.
+
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { type Broker, connectGround, decode } from './ground.ts'
+
+export const VERBS = ['approve', 'refuse', 'pause', 'resume', 'revoke', 'restore', 'clear', 'restart'] as const
+export type Verb = (typeof VERBS)[number]
+
+export interface OperatorOptions {
+  /** Without one, what is pending is listed. */
+  readonly verb: Verb | undefined
+  /** The consent, agent or type that the verb is about. */
+  readonly about: string | undefined
+  /** List again at every change, until interrupted. */
+  readonly watch: boolean
+}
+
+/** What each verb is about; the others stand alone. */
+const ABOUT: Readonly<Partial<Record<Verb, 'consent' | 'agent' | 'type'>>> = {
+  approve: 'consent',
+  refuse: 'consent',
+  revoke: 'agent',
+  restore: 'agent',
+  clear: 'type',
+}
+
+/** How long a companion may take to show itself, and to answer, ms. */
+const ANSWER_MS = 5_000
+/** Hex digits of a digest that are shown, and how many an answer needs: an agent could search for a twin of a shorter one. */
+const SHOWN_DIGITS = 16
+const NAMED_DIGITS = 12
+
+const payload = z.record(z.string(), z.union([z.number(), z.boolean(), z.string()]))
+const pendingSchema = z.looseObject({
+  consent: z.string().regex(/^[0-9a-f]{64}$/),
+  agent: z.string(),
+  plan: z.string(),
+  component: z.string(),
+  type: z.string(),
+  payload,
+  covers: z.array(z.looseObject({ component: z.string(), type: z.string(), payload })),
+  expires: z.number(),
+})
+const outcomeSchema = z.looseObject({
+  plan: z.string(),
+  component: z.string(),
+  phase: z.string(),
+  reason: z.string().optional(),
+  detail: z.string().optional(),
+})
+/** Fail closed: a control of which one consent cannot be read is not shown without it, but not at all. */
+const retained = {
+  status: z.looseObject({ status: z.literal('online'), session: z.string() }),
+  control: z.looseObject({
+    session: z.string(),
+    n: z.number(),
+    paused: z.boolean(),
+    pilot_control: z.boolean(),
+    revoked: z.array(z.string()),
+    pending: z.array(pendingSchema),
+    uncertain: z.array(z.string()),
+  }),
+  catalog: z.looseObject({
+    types: z.record(
+      z.string(),
+      z.looseObject({ payload: z.record(z.string(), z.looseObject({ unit: z.string().optional() })) }),
+    ),
+  }),
+}
+
+export type Control = z.output<typeof retained.control>
+export type Pending = z.output<typeof pendingSchema>
+export type Types = z.output<typeof retained.catalog>['types']
+type Outcome = z.output<typeof outcomeSchema>
+
+/**
+ * Lists, or says one verb and tells what became of it. Exit code: 0 where it was listed or applied, 2 where the companion
+ * refused or did not answer. Rejects where the order makes no sense or broker or companion cannot be had.
+ */
+export async function operator(
+  broker: Broker,
+  { verb, about, watch }: OperatorOptions,
+  print: (line: string) => void,
+): Promise<0 | 2> {
+  if (verb !== undefined) checkAbout(verb, about)
+  const desk = new Desk()
+  const ground = await connectGround(broker, [...Object.keys(retained), 'notice', 'outcome/+'], (message) =>
+    desk.hear(message.topic, decode(message.bytes)),
+  )
+  const until = <T>(find: () => T | undefined): Promise<T | undefined> =>
+    Promise.race([desk.until(find, ANSWER_MS), ground.lost])
+  try {
+    const seen = await until(() => desk.view)
+    if (seen === undefined) {
+      throw new Error(`vehicle ${broker.vehicle}: no companion is online there, or its control cannot be read`)
+    }
+    const { control, types } = seen
+    if (verb === undefined) {
+      const list = (now: View): void => listing(broker.vehicle, now.control, now.types, Date.now()).forEach(print)
+      list(seen)
+      if (!watch) return 0
+      desk.changed = list
+      return await ground.lost
+    }
+    const consent = ABOUT[verb] === 'consent' ? named(control.pending, about!) : undefined
+    if (consent !== undefined) {
+      print(`${verb === 'approve' ? 'approving' : 'refusing'}:`)
+      shown(consent, types, Date.now()).forEach(print)
+    }
+    desk.forget()
+    await ground.say(`operator/${verb}`, {
+      v: 1,
+      session: control.session,
+      after: control.n,
+      ...(ABOUT[verb] && { [ABOUT[verb]]: consent?.consent ?? about }),
+    })
+    const answer = await until(() => answerTo({ verb, about, ...(consent && { consent }) }, control, desk))
+    if (answer === undefined) print(`${verb}: nothing tells within ${ANSWER_MS / 1000} s whether it was applied`)
+    for (const line of answer?.lines ?? []) print(line)
+    return answer?.code ?? 2
+  } finally {
+    await ground.end()
+  }
+}
+
+function checkAbout(verb: Verb, about: string | undefined): void {
+  const what = ABOUT[verb]
+  if (what === undefined && about !== undefined)
+    throw new Error(`operator ${verb}: is about nothing, not ${said(about)}`)
+  if (what !== undefined && about === undefined) throw new Error(`operator ${verb}: needs the name of a ${what}`)
+  if (what === 'consent' && !/^[0-9a-f]+$/i.test(about!)) {
+    throw new Error(`operator ${verb}: consent ${said(about!)}: must be hex digits, as listed`)
+  }
+}
+
+/** The one pending consent that begins like this. Throws where there is none, or more. */
+export function named(pending: readonly Pending[], prefix: string): Pending {
+  if (prefix.length < NAMED_DIGITS) {
+    throw new Error(`consent ${prefix}: must be ${NAMED_DIGITS} hex digits or more: a short one can be imitated`)
+  }
+  const found = pending.filter(({ consent }) => consent.startsWith(prefix.toLowerCase()))
+  if (found.length === 0) throw new Error(`consent ${prefix}: nothing of that name is pending`)
+  if (found.length > 1) throw new Error(`consent ${prefix}: is ambiguous, ${found.length} begin like this`)
+  return found[0]!
+}
+
+// What is shown
+
+/** The control, and everything that waits for an answer. `wall_ms` is this machine's clock. */
+export function listing(vehicle: string, control: Control, types: Types, wall_ms: number): string[] {
+  const { session, n, paused, pilot_control, revoked, uncertain, pending } = control
+  const names = (list: readonly string[]): string => list.map(said).join(', ') || '-'
+  return [
+    `vehicle ${vehicle}: session ${said(session)}, control ${n}`,
+    `  paused         ${paused ? 'yes' : 'no'}`,
+    `  pilot control  ${pilot_control ? 'yes: no action crosses until resume' : 'no'}`,
+    `  revoked        ${names(revoked)}`,
+    `  uncertain      ${names(uncertain)}`,
+    `  pending        ${pending.length === 0 ? '-' : pending.length}`,
+    ...pending.flatMap((consent) => ['', ...shown(consent, types, wall_ms)]),
+  ]
+}
+
+/** One consent with every payload that would fly. */
+export function shown(
+  { consent, agent, plan, component, type, payload, covers, expires }: Pending,
+  types: Types,
+  wall_ms: number,
+): string[] {
+  const line = (id: string, of: string, values: Pending['payload']): string =>
+    `    ${said(id)}: ${said(of)}${withUnits(values, types[of]?.payload)}`
+  const left_s = Math.round((expires - wall_ms) / 1000)
+  return [
+    `consent ${consent.slice(0, SHOWN_DIGITS)}`,
+    `  agent ${said(agent)}, plan ${said(plan)}, expires ${left_s < 0 ? 'now' : `in ${left_s} s`}`,
+    '  asks',
+    line(component, type, payload),
+    covers.length === 0 ? '  and nothing rests on it' : '  and would let pass',
+    ...covers.map((covered) => line(covered.component, covered.type, covered.payload)),
+  ]
+}
+
+function withUnits(values: Pending['payload'], fields: Types[string]['payload'] | undefined): string {
+  const each = Object.entries(values).map(([name, value]) => {
+    const unit = fields?.[name]?.unit
+    return `${said(name)} ${typeof value === 'string' ? quoted(value) : value}${unit === undefined ? '' : ` ${unit}`}`
+  })
+  return each.length === 0 ? '' : ` ${each.join(', ')}`
+}
+
+/** An agent chooses its names: what could move the cursor or hide a line is spelled out. */
+const said = (name: string): string => (/^[A-Za-z0-9_./-]+$/.test(name) ? name : quoted(name))
+
+const quoted = (text: string): string =>
+  JSON.stringify(text).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
+
+// What is heard
+
+interface View {
+  readonly control: Control
+  readonly types: Types
+}
+
+/** The newest of what is retained, and what was said since the order went out. */
+export class Desk {
+  /** Called for every readable control from now on. */
+  changed: (view: View) => void = () => {}
+  outcomes: Outcome[] = []
+  refusals: string[] = []
+  readonly #heard = new Map<string, unknown>()
+  #look: () => void = () => {}
+
+  hear(topic: string, value: { readonly [key: string]: unknown } | undefined): void {
+    if (topic in retained) this.#heard.set(topic, retained[topic as keyof typeof retained].safeParse(value).data)
+    else if (topic === 'notice') {
+      if (value?.kind === 'operator' && typeof value.text === 'string') this.refusals.push(value.text)
+    } else {
+      const { data } = outcomeSchema.safeParse(value)
+      if (data !== undefined) this.outcomes.push(data)
+    }
+    this.#look()
+    const { view } = this
+    if (topic === 'control' && view !== undefined) this.changed(view)
+  }
+
+  /** Undefined while no companion is online, or what the broker keeps is of an older session of it. */
+  get view(): View | undefined {
+    const read = <K extends keyof typeof retained>(topic: K) =>
+      this.#heard.get(topic) as z.output<(typeof retained)[K]> | undefined
+    const [status, control, catalog] = [read('status'), read('control'), read('catalog')]
+    if (control === undefined || catalog === undefined || status?.session !== control.session) return undefined
+    return { control, types: catalog.types }
+  }
+
+  forget(): void {
+    this.outcomes = []
+    this.refusals = []
+  }
+
+  /** What `find` gives, asked after every message; undefined once `time_ms` have passed. One at a time. */
+  until<T>(find: () => T | undefined, time_ms: number): Promise<T | undefined> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), time_ms)
+      this.#look = () => {
+        const found = find()
+        if (found === undefined) return
+        this.#look = () => {}
+        clearTimeout(timer)
+        resolve(found)
+      }
+      this.#look()
+    })
+  }
+}
+
+export interface Answer {
+  readonly code: 0 | 2
+  readonly lines: readonly string[]
+}
+
+/**
+ * What became of a verb that named the control `seen`: refused by a notice, or shown by a newer control. Undefined while
+ * neither has come. What a step brings about is published before its control.
+ */
+export function answerTo(
+  { verb, about, consent }: { readonly verb: Verb; readonly about: string | undefined; readonly consent?: Pending },
+  seen: Control,
+  { view, refusals, outcomes }: Desk,
+): Answer | undefined {
+  const refusal = refusals.find((text) => text.startsWith(`operator/${verb} refused: `))
+  if (refusal !== undefined) return { code: 2, lines: [refusal] }
+  if (view === undefined) return undefined
+  const now = view.control
+  const applied = `${verb}: applied, control ${now.n}`
+  if (consent === undefined) return isShown(verb, about, seen, now) ? { code: 0, lines: [applied] } : undefined
+  if (now.pending.some((still) => still.consent === consent.consent)) return undefined
+  const ended = outcomes.find((o) => o.plan === consent.plan && o.component === consent.component && isEnd(o.phase))
+  const wanted = verb === 'approve' ? ended?.phase === 'completed' : ended?.reason === 'consent_refused'
+  const about_it = [consent, ...consent.covers].flatMap(({ component }) =>
+    outcomes.filter((o) => o.plan === consent.plan && o.component === component),
+  )
+  const told = about_it.map(
+    (o) => `  ${[`${said(o.component)}: ${o.phase}`, o.reason, o.detail].filter(Boolean).join(' ')}`,
+  )
+  if (wanted) return { code: 0, lines: [applied, ...told] }
+  return { code: 2, lines: [`${verb}: not applied, the consent is not pending any more`, ...told] }
+}
+
+const isEnd = (phase: string): boolean => phase !== 'retained' && phase !== 'released'
+
+/** A control that shows what the verb is for. */
+function isShown(verb: Verb, about: string | undefined, seen: Control, now: Control): boolean {
+  if (verb === 'restart') return now.session !== seen.session
+  if (verb === 'pause') return now !== seen && now.paused // whatever counter or session it named
+  if (now.session !== seen.session || now.n <= seen.n) return false
+  if (verb === 'resume') return !now.paused && !now.pilot_control
+  if (verb === 'revoke') return now.revoked.includes(about!)
+  if (verb === 'restore') return !now.revoked.includes(about!)
+  // An attempt that was granted shows in nothing but the counter: then nothing else may have moved it.
+  return isDeepStrictEqual({ ...now, n: seen.n + 1 }, { ...seen, n: now.n })
+}
