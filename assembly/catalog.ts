@@ -7,7 +7,7 @@
 //   │ where the sections of its binding records begin · frames 8 × 24 · footprints 13 × 96                  │
 //   └─────────────────────────────────────────────────────────────────────────────────────────────────────┘
 
-import { FRAME_BYTES, RECORD_BYTES, TYPE_BYTES, TYPES_AT } from './layout'
+import { FOOTPRINT_BYTES, FRAME_BYTES, RECORD_BYTES, TYPE_BYTES, TYPES_AT } from './layout'
 import {
   CITED_MAX, CLAUSES_MAX, FRAMES_MAX, FRAME_BYTES_MAX, PAYLOAD_BYTES_MAX, PLAN_BYTES_MAX, PREREQUISITES_MAX, SLOTS_MAX,
   TEXT_BYTES_MAX, TOLERANCES_MAX, TYPES_MAX,
@@ -36,7 +36,12 @@ export enum Role {
   setpoint,
   /** A frame of a contingency: no state, no payload. */
   contingency,
+  /** A predicate of a rule: the present alone; its footprint is its own and no type's. */
+  predicate,
 }
+
+/** What a program over no payload belongs to. */
+export const NO_TYPE: u32 = u32.MAX_VALUE
 
 /** Why something of an image was refused. */
 export enum Fault {
@@ -63,6 +68,7 @@ export enum Fault {
   too_many_types,
   too_many_slots,
   too_many_contingencies,
+  too_many_predicates,
   entry_out_of_range,
   format_out_of_range,
   record_too_large,
@@ -247,8 +253,8 @@ export function prerequisitesSection(type: u32): u32 {
 
 // @ts-ignore: decorator
 @inline
-function footprintAt(type: u32, role: Role): usize {
-  return at(type) + FOOTPRINTS + <usize>role * 96
+export function footprintAt(type: u32, role: Role): usize {
+  return at(type) + FOOTPRINTS + <usize>role * FOOTPRINT_BYTES
 }
 // @ts-ignore: decorator
 @inline
@@ -266,18 +272,18 @@ export function readsCited(type: u32, role: Role, field: u32): bool {
   return ((load<u64>(footprintAt(type, role) + ((field >>> 6) << 3), 64) >>> (field & 63)) & 1) != 0
 }
 
-function mark(type: u32, role: Role, field: u32, tense: usize): void {
-  const word = footprintAt(type, role) + ((field >>> 6) << 3) + tense
+function mark(footprint: usize, field: u32, tense: usize): void {
+  const word = footprint + ((field >>> 6) << 3) + tense
   store<u64>(word, load<u64>(word) | (<u64>1 << (field & 63)))
 }
-export function markNow(type: u32, role: Role, field: u32): void {
-  mark(type, role, field, 0)
+export function markNow(footprint: usize, field: u32): void {
+  mark(footprint, field, 0)
 }
-export function markKnown(type: u32, role: Role, field: u32): void {
-  mark(type, role, field, 32)
+export function markKnown(footprint: usize, field: u32): void {
+  mark(footprint, field, 32)
 }
-export function markCited(type: u32, role: Role, field: u32): void {
-  mark(type, role, field, 64)
+export function markCited(footprint: usize, field: u32): void {
+  mark(footprint, field, 64)
 }
 export function markRecord(type: u32, role: Role): void {
   store<u32>(at(type), load<u32>(at(type), READS_RECORD) | (1 << role), READS_RECORD)
@@ -286,7 +292,7 @@ export function markRecord(type: u32, role: Role): void {
 function unite(type: u32, into: Role, from: Role): void {
   const a = footprintAt(type, into)
   const b = footprintAt(type, from)
-  for (let i: usize = 0; i < 96; i += 8) store<u64>(a + i, load<u64>(a + i) | load<u64>(b + i))
+  for (let i: usize = 0; i < FOOTPRINT_BYTES; i += 8) store<u64>(a + i, load<u64>(a + i) | load<u64>(b + i))
 }
 
 // Loading
@@ -347,8 +353,8 @@ export function addWatch(type: u32, field: u32): Fault {
   if (count >= CITED_MAX) return Fault.too_many_fields
   store<u8>(at(type) + count, <u8>field, WATCHES)
   store<u32>(at(type), count + 1, WATCH_COUNT)
-  markNow(type, Role.watches, field)
-  markCited(type, Role.watches, field)
+  markNow(footprintAt(type, Role.watches), field)
+  markCited(footprintAt(type, Role.watches), field)
   return Fault.none
 }
 
@@ -381,7 +387,7 @@ export function addTolerance(type: u32, field: u32, value: f64): Fault {
   store<u8>(at(type) + count, <u8>field, TOLERANCE_FIELDS)
   store<f64>(at(type) + (count << 3), value, TOLERANCES)
   store<u32>(at(type), count + 1, TOLERANCE_COUNT)
-  markNow(type, Role.tolerance, field)
+  markNow(footprintAt(type, Role.tolerance), field)
   return Fault.none
 }
 

@@ -197,8 +197,8 @@ export function freeLease(): i32 {
   return -1
 }
 
-/** Fills in every frame of the type's effect and keeps f_e (G2); false, and no lease, where a value cannot be written. */
-export function openLease(lease: u32, slot: u32, type: u32): bool {
+/** Fills in every frame of the type's effect in a slot that no lease uses; false where a value cannot be written. */
+export function draft(lease: u32, type: u32): bool {
   const at = leaseAt(lease)
   let to = body(at)
   for (let i: u32 = 0; i < toleranceCount(type); i++, to += 8) store<f64>(to, valueOf(toleranceFieldOf(type, i)))
@@ -208,14 +208,18 @@ export function openLease(lease: u32, slot: u32, type: u32): bool {
     to += lengthOf(frame)
   }
   assert(to <= at + LEASE_BYTES)
-  const bytes = <u32>(to - body(at))
+  store<u32>(at, <u32>(to - body(at)), 12)
+  return true
+}
+
+/** Makes a lease of what was drafted in the same call, and keeps f_e (G2). */
+export function openLease(lease: u32, slot: u32): void {
+  const at = leaseAt(lease)
   store<u32>(at, slot)
   store<u32>(at, 1, 4)
   store<u32>(at, 0, 8)
-  store<u32>(at, bytes, 12)
   for (let i: u32 = 0; i < FRAMES_MAX; i++) store<u32>(at + (i << 2), 0, 16)
-  sha256(body(at), bytes, at + 48)
-  return true
+  sha256(body(at), load<u32>(at, 12), at + 48)
 }
 
 export function closeLease(lease: i32): void {

@@ -5,7 +5,7 @@ import {
 } from './binding'
 import { clauseCount, clauseOf, frameCount, kindOf, patienceOf, readsRecord, Role } from './catalog'
 import { isAction } from './admission'
-import { closeLease, freeLease, hand, leaseIntact, openLease, outOfTolerance } from './effect'
+import { closeLease, draft, freeLease, hand, leaseIntact, openLease, outOfTolerance } from './effect'
 import { OUTPUT_AT } from './layout'
 import {
   awaitedSince, digestOf, find, hasEnded, lease, leaseOf, NOWHERE, reachedBy, recordLength, revoke, sequenceOf, setAwaited, setLease,
@@ -124,8 +124,14 @@ function stands(slot: u32, now_ms: f64): bool {
   return firstFallen(type, role) < 0
 }
 
-/** Offers a retained component. On allow its token is leased, all its frames are filled in, and the first is at OUTPUT. */
-export function gate(sequence: u32, barriers: u32, now_ms: f64, stamp: u32): Decision {
+/** The slot in which the last allowed `rehearse` drafted its frames. */
+let room: i32 = -1
+
+/**
+ * The gate's whole decision, its final denials among it, but no crossing: nothing is leased and no frame is handed out. What
+ * its frames would be is drafted in a slot that no lease uses, to see that they can be written.
+ */
+export function rehearse(sequence: u32, barriers: u32, now_ms: f64): Decision {
   const slot = find(sequence)
   let reason = identity(barriers)
   if (slot == NOWHERE) return say(Decision.deny, reason == Reason.none ? Reason.not_retained : reason, -1)
@@ -146,7 +152,7 @@ export function gate(sequence: u32, barriers: u32, now_ms: f64, stamp: u32): Dec
   reason = notReady(record, type)
   if (reason != Reason.none) return say(Decision.defer, reason, detail)
   const frames = frameCount(type)
-  const room = frames == 0 ? 0 : freeLease()
+  room = frames == 0 ? 0 : freeLease()
   if ((barriers & RESOURCE_BUSY) != 0 || room < 0) return say(Decision.defer, Reason.resource_busy, -1)
 
   look(now_ms)
@@ -166,13 +172,21 @@ export function gate(sequence: u32, barriers: u32, now_ms: f64, stamp: u32): Dec
   reason = unsupported(type, true)
   if (reason != Reason.none) return deny(slot, reason, detailOf())
 
-  if (frames > 0) {
-    if (!openLease(room, slot, type)) return deny(slot, Reason.unencodable, -1)
-    setLease(slot, room)
-  }
+  if (frames > 0 && !draft(room, type)) return deny(slot, Reason.unencodable, -1)
+  return say(Decision.allow, Reason.none, -1)
+}
+
+/** Offers a retained component. On allow its token is leased, all its frames are filled in, and the first is at OUTPUT. */
+export function gate(sequence: u32, barriers: u32, now_ms: f64, stamp: u32): Decision {
+  const decision = rehearse(sequence, barriers, now_ms)
+  if (decision != Decision.allow) return decision
+  const slot = find(sequence)
+  const type = typeOf(slot)
   lease(slot)
-  say(Decision.allow, Reason.none, -1)
-  if (frames > 0) hand(room, type, 0, stamp)
+  if (frameCount(type) == 0) return Decision.allow
+  openLease(room, slot)
+  setLease(slot, room)
+  hand(room, type, 0, stamp)
   return Decision.allow
 }
 

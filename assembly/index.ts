@@ -10,17 +10,19 @@ import { INPUT_AT, OUTPUT_AT, proveLayout, SESSION_AT } from './layout'
 import * as ledger from './ledger'
 import { recordOf } from './binding'
 import { Phase } from './phase'
+import * as predicates from './predicate'
 import * as program from './program'
 import { Reason } from './reason'
 import * as state from './state'
 
 export { Reason } from './reason'
 export { Kind, Phase } from './phase'
-export { Fault, Role } from './catalog'
+export { Fault, NO_TYPE, Role } from './catalog'
 export { Op } from './program'
 export { Format, Part } from './effect'
 export { Validity } from './state'
 export { Decision } from './gate'
+export { Truth } from './predicate'
 export { INPUT_AT, INPUT_EDGES_AT, INPUT_TEXT_AT, OUTPUT_AT, CANDIDATES_AT, CANDIDATE_BYTES } from './layout'
 export { RECORD_HEADER } from './catalog'
 export { RECORD_TYPE, RECORD_PRESENT } from './binding'
@@ -76,8 +78,13 @@ export function addContingency(message: u32, length: u32): catalog.Fault {
 }
 export function addContingencyEntry(offset: u32, format: u32, part: u32, words: u32): catalog.Fault {
   if (format == effect.Format.nan) return effect.addContingencyEntry(offset, format, part, 0)
-  const fault = program.loadProgram(0, catalog.Role.contingency, words)
+  const fault = program.loadProgram(catalog.NO_TYPE, catalog.Role.contingency, words)
   return fault != catalog.Fault.none ? fault : effect.addContingencyEntry(offset, format, part, program.lastProgram())
+}
+/** Of a type, or of NO_TYPE: over state alone. */
+export function addPredicate(type: u32, words: u32): catalog.Fault {
+  const fault = program.loadProgram(type, catalog.Role.predicate, words)
+  return fault != catalog.Fault.none ? fault : predicates.addPredicate(type, program.lastProgram())
 }
 export function seal(): void {
   catalog.seal()
@@ -140,6 +147,10 @@ export function gate(sequence: u32, barriers: u32, now_ms: f64, stamp: u32): gat
   state.advance(now_ms)
   return gates.gate(sequence, barriers, now_ms, stamp)
 }
+export function rehearse(sequence: u32, barriers: u32, now_ms: f64): gates.Decision {
+  state.advance(now_ms)
+  return gates.rehearse(sequence, barriers, now_ms)
+}
 export function frame(sequence: u32, index: u32, barriers: u32, now_ms: f64, stamp: u32): gates.Decision {
   state.advance(now_ms)
   return gates.frame(sequence, index, barriers, now_ms, stamp)
@@ -147,6 +158,12 @@ export function frame(sequence: u32, index: u32, barriers: u32, now_ms: f64, sta
 export function done(sequence: u32, elapsed_ms: f64, now_ms: f64): bool {
   state.advance(now_ms)
   return gates.done(sequence, elapsed_ms, now_ms)
+}
+
+/** PROTOCOL 13. */
+export function predicate(index: u32, sequence: u32, now_ms: f64): predicates.Truth {
+  state.advance(now_ms)
+  return predicates.judge(index, sequence, now_ms)
 }
 
 function known(sequence: u32): u32 {

@@ -15,6 +15,7 @@
 //            │ types        64 × 2592       │ 162 KiB
 //            │ entries    4096 × 8          │  32 KiB   what goes where in a frame
 //            │ contingencies 8 × 24         │
+//            │ predicates  256 × 104        │  26 KiB   with a footprint each
 //            ├──────────────────────────────┤
 //            │ candidates  256 × 32         │   8 KiB   one admission
 //            │ nodes and edges of its graph │  85 KiB
@@ -29,7 +30,7 @@
 
 import {
   CANDIDATES_MAX, CONTINGENCIES_MAX, EDGES_MAX, ENTRIES_TOTAL_MAX, FIELDS_MAX, GRANTS_MAX, INSTANCES_MAX, LEASES_MAX, NODES_MAX,
-  PROGRAM_WORDS_MAX, PROGRAMS_MAX, SNAPSHOTS_MAX, STACK_MAX, TYPES_MAX,
+  PREDICATES_MAX, PROGRAM_WORDS_MAX, PROGRAMS_MAX, SNAPSHOTS_MAX, STACK_MAX, TYPES_MAX,
 } from './limits'
 
 export const MEMORY_END: usize = 0x400000
@@ -66,10 +67,13 @@ export const TYPES_AT: usize = PROGRAMS_AT + PROGRAMS_MAX * 8
 export const ENTRIES_AT: usize = TYPES_AT + <usize>TYPES_MAX * TYPE_BYTES
 export const FRAME_BYTES: usize = 24
 export const CONTINGENCIES_AT: usize = ENTRIES_AT + ENTRIES_TOTAL_MAX * 8
+export const FOOTPRINT_BYTES: usize = 96    // three masks of 256 bits: now, known, cited
+export const PREDICATE_BYTES: usize = 8 + FOOTPRINT_BYTES
+export const PREDICATES_AT: usize = CONTINGENCIES_AT + <usize>CONTINGENCIES_MAX * FRAME_BYTES
 
 // One admission.
 export const CANDIDATE_BYTES: usize = 32
-export const CANDIDATES_AT: usize = CONTINGENCIES_AT + <usize>CONTINGENCIES_MAX * FRAME_BYTES
+export const CANDIDATES_AT: usize = PREDICATES_AT + <usize>PREDICATES_MAX * PREDICATE_BYTES
 export const ROWS_AT: usize = CANDIDATES_AT + <usize>CANDIDATES_MAX * CANDIDATE_BYTES // u32: where a node's prerequisites begin
 export const COLUMNS_AT: usize = ROWS_AT + (NODES_MAX + 2) * 4                // u16: they
 export const BACK_ROWS_AT: usize = COLUMNS_AT + EDGES_MAX * 2                 // the same for dependents

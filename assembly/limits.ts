@@ -29,5 +29,6 @@ export const PLAN_BYTES_MAX: u32 = 129      // `<agent>/<response>`
 export const PROGRAMS_MAX: u32 = 4096       // clauses and frame values of all types; equal ones are one program
 export const ENTRIES_TOTAL_MAX: u32 = 4096  // values written into frames, of all types together
 export const TOLERANCES_MAX: u32 = 16       // references of one effect
+export const PREDICATES_MAX: u32 = 256     // predicates of rules, once for each type whose payload they read
 export const GRANTS_MAX: u32 = 64           // contingency tokens that can be open at once
 export const NODES_MAX: u32 = INSTANCES_MAX + CANDIDATES_MAX // of one admission's graph

@@ -8,12 +8,13 @@
 // stack. So the machine itself checks nothing.
 
 import {
-  Fault, isSealed, markCited, markKnown, markNow, markRecord, Role, slotsOf, stringsOf, typeCount,
+  Fault, footprintAt, isSealed, markCited, markKnown, markNow, markRecord, NO_TYPE, Role, slotsOf, stringsOf, typeCount,
 } from './catalog'
 import { boundValue, boundVersion, isPresent, slotValue, textAt, textLength } from './binding'
 import { distance } from './distance'
 import { INPUT_AT, PROGRAMS_AT, STACK_AT, WORDS_AT } from './layout'
 import { INSTRUCTIONS_MAX, PAYLOAD_BYTES_MAX, PROGRAM_WORDS_MAX, PROGRAMS_MAX, STACK_MAX } from './limits'
+import { nextFootprint } from './predicate'
 import { fieldCount, isDiscrete, receivedOf, valueOf, versionOf } from './state'
 
 export enum Op {
@@ -265,16 +266,19 @@ function operands(op: Op): u32 {
 }
 
 /**
- * Proves the program of `count` words at INPUT for a role of a type, adds what it reads to the type's footprint, and keeps
- * it; `lastProgram` is its number. Equal programs are kept once.
+ * Proves the program of `count` words at INPUT for a role of a type (NO_TYPE: it reads no payload), adds what it reads to
+ * the type's footprint, or to that of the predicate to come, and keeps it; `lastProgram` is its number. Equal programs are
+ * kept once.
  */
 export function loadProgram(ofType: u32, role: Role, count: u32): Fault {
   assert(!isSealed())
   if (count > INSTRUCTIONS_MAX) return Fault.too_many_words
-  const own = role != Role.contingency
+  const own = ofType != NO_TYPE
+  const asked = role == Role.predicate
+  assert(role <= Role.effect ? own : asked || (role == Role.contingency && !own))
   assert(!own || ofType < typeCount())
-  assert(role <= Role.effect || role == Role.contingency)
-  const stateful = role != Role.bounds && own
+  const stateful = role != Role.bounds && role != Role.contingency
+  const footprint = asked ? nextFootprint() : stateful ? footprintAt(ofType, role) : 0
   let depth: u32 = 0
   for (let i: u32 = 0; i < count; i++) {
     const code = load<u32>(INPUT_AT + (i << 3))
@@ -290,13 +294,13 @@ export function loadProgram(ofType: u32, role: Role, count: u32): Fault {
     if (op == Op.constant) {
       if (++i >= count) return Fault.text_out_of_range
     } else if (op >= Op.now && op <= Op.drift) {
-      if (!stateful) return Fault.not_allowed_here
+      if (!stateful || (asked && op != Op.now && op != Op.age)) return Fault.not_allowed_here
       if (index >= fieldCount()) return Fault.field_out_of_range
       if (op == Op.unchanged && !isDiscrete(index)) return Fault.not_discrete
-      if (op == Op.age) markKnown(ofType, role, index)
-      else if (op != Op.cited) markNow(ofType, role, index)
+      if (op == Op.age) markKnown(footprint, index)
+      else if (op != Op.cited) markNow(footprint, index)
       if (op != Op.age && op != Op.now) {
-        markCited(ofType, role, index)
+        markCited(footprint, index)
         markRecord(ofType, role)
       }
     } else if (op >= Op.payload && op <= Op.length) {

@@ -15,6 +15,8 @@ export interface Catalog {
   readonly agents: readonly Agent[]
   /** Index = type number of the core. */
   readonly types: readonly ComponentType[]
+  /** What rules may ask for (PROTOCOL 13), in the order of the file. */
+  readonly predicates: readonly Predicate[]
   /** What the core is loaded with; contingencies in the order of `CONTINGENCIES`. */
   readonly image: Image
   /** JSON Schema (draft 2020-12) of a response, as text: what an agent may say. */
@@ -87,6 +89,16 @@ export interface ComponentType {
   readonly wait_ms: number
   readonly patience_ms: number
   readonly effect: Effect
+}
+
+/** A named truth over the state, or over the payload of the types that have the fields it reads (PROTOCOL 13). */
+export interface Predicate {
+  readonly name: string
+  readonly text: string
+  /** Index in `image.predicates` of one over state alone; undefined where it reads a payload. */
+  readonly state: number | undefined
+  /** Of one that reads a payload: by type number, its index in `image.predicates`. */
+  readonly types: ReadonlyMap<number, number>
 }
 
 export type Severity = 'emergency' | 'alert' | 'critical' | 'error' | 'warning' | 'notice' | 'info' | 'debug'

@@ -18,9 +18,10 @@ export interface Scope {
   /**
    * `done` may ask for `elapsed()`. A `frame` is a profile's template: it may read `target.*` and any field of the profile,
    * and may ask `has` of a payload field that this type does not declare, which is then absent. A `parameter` is a number
-   * that a catalog writes into a frame: only declared fields and the payload.
+   * that a catalog writes into a frame: only declared fields and the payload. A `predicate` is asked without a snapshot: it
+   * reads the present state and the payload.
    */
-  readonly role: 'clause' | 'done' | 'frame' | 'parameter'
+  readonly role: 'clause' | 'done' | 'frame' | 'parameter' | 'predicate'
 }
 
 export interface ScopeField extends StateField {
@@ -56,6 +57,22 @@ function compile(type: 'boolean' | 'number', text: string, scope: Scope): Expres
   const excess = oversize(expression)
   if (excess !== undefined) throw new ClauseError(0, excess)
   return expression
+}
+
+/** The payload fields that a clause names, in order. Throws ClauseError where it is not CEL. */
+export function payloadFields(text: string): ReadonlySet<string> {
+  const names = new Set<string>()
+  const visit = (part: unknown): void => {
+    if (Array.isArray(part)) for (const inner of part) visit(inner)
+    else if (typeof part === 'object' && part !== null && 'op' in part) {
+      const node = part as ASTNode
+      const asked = asks(node)
+      if (asked !== undefined) names.add(asked)
+      else visit(node.args)
+    }
+  }
+  visit(tree(text))
+  return names
 }
 
 function tree(text: string): ASTNode {
@@ -196,6 +213,8 @@ class Compiler {
       case 'cited': {
         if (root === 'cited' && this.#inFrame())
           throw new ClauseError(node.start, 'a frame reads only the present state')
+        if (root === 'cited' && this.#scope.role === 'predicate')
+          throw new ClauseError(node.start, 'a predicate reads only the present state')
         const field = this.#field(node, name)
         return value(fieldType(field), { op: root === 'state' ? 'now' : 'cited', field: field.index })
       }
@@ -278,6 +297,8 @@ class Compiler {
   /** `age`, `unchanged` and `drift` take a field itself, not its value. */
   #observed(name: 'age' | 'unchanged' | 'drift', arg: ASTNode): Meaning {
     if (this.#inFrame()) throw new ClauseError(arg.start, `\`${name}\` is not allowed in a frame`)
+    if (this.#scope.role === 'predicate' && name !== 'age')
+      throw new ClauseError(arg.start, `\`${name}\` is not allowed in a predicate: it reads only the present state`)
     const named = arg.op === '.' || arg.op === 'id' ? path(arg) : undefined
     if (named?.root !== 'state' || named.name === '') {
       throw new ClauseError(arg.start, `\`${name}\` takes a state field: ${name}(state.x)`)

@@ -9,7 +9,7 @@ import { ClauseError, compileClause, type Scope, type ScopeField } from './claus
 import { type LoadedEffect, loadEffect } from './effect.ts'
 import { footprint } from './footprint.ts'
 import { boundsOf, payloadField, slotRange } from './payload.ts'
-import { ANY, BOOLEAN, canHold, type Range } from './range.ts'
+import { ANY, BOOLEAN, canHold, type Range, type Ranges } from './range.ts'
 import type { ComponentShape } from './schema.ts'
 import type { Part, Path, Source } from './source.ts'
 import { suggestion } from './suggestion.ts'
@@ -30,6 +30,9 @@ export interface LoadedComponent {
   readonly type: ComponentType
   readonly image: TypeImage
 }
+
+/** The resource that what goes to the vehicle holds. */
+const usesOf = (shape: ComponentShape): string | undefined => ('uses' in shape ? shape.uses : undefined)
 
 /** Undefined after a problem that leaves nothing to load. */
 export function loadComponent(name: string, shape: ComponentShape, around: Surroundings): LoadedComponent | undefined {
@@ -92,7 +95,7 @@ export function loadComponent(name: string, shape: ComponentShape, around: Surro
     requires,
     mayRequire,
     scope,
-    uses: action?.uses,
+    uses: usesOf(shape),
     expires_ms: shape.expires,
     wait_ms: shape.wait,
     patience_ms: shape.patience,
@@ -144,18 +147,22 @@ export function unique(values: readonly string[], path: Path, source: Source): v
 function clause(path: Path, text: string, scope: Scope, source: Source): Expression | undefined {
   try {
     const expression = compileClause(text, scope)
-    const numbered = [...scope.fields.values()]
-    const ranges = {
-      field: (index: number) => fieldRange(numbered[index]!),
-      slot: (slot: number) => slotRange(scope.payload[slot]!),
-      optional: (slot: number) => scope.payload[slot]!.optional,
-    }
-    if (!canHold(expression, ranges)) source.problem(path, 'can never hold, whatever the state is')
+    if (!canHold(expression, rangesOf(scope))) source.problem(path, 'can never hold, whatever the state is')
     return expression
   } catch (error) {
     if (!(error instanceof ClauseError)) throw error
     source.problemWithin(path, error.position, error.message)
     return undefined
+  }
+}
+
+/** What the names of a scope can be. */
+export function rangesOf({ fields, payload }: Pick<Scope, 'fields' | 'payload'>): Ranges {
+  const numbered = [...fields.values()]
+  return {
+    field: (index) => fieldRange(numbered[index]!),
+    slot: (slot) => slotRange(payload[slot]!),
+    optional: (slot) => payload[slot]!.optional,
   }
 }
 
@@ -242,14 +249,8 @@ function phase(
   const asked = word ?? (kind === 'notice' || kind === 'report' ? 'released' : 'completed')
   if (!reached.includes(asked)) {
     around.source.problem(path, `a ${kind} never reaches \`${asked}\`, only ${reached.join(', ')}`)
-  } else if (
-    asked !== 'completed' &&
-    shape.kind === 'action' &&
-    other.kind === 'action' &&
-    shape.uses !== undefined &&
-    shape.uses === other.uses
-  ) {
-    around.source.problem(path, `both use \`${shape.uses}\`: only \`completed\` can be waited for, not \`${asked}\``)
+  } else if (asked !== 'completed' && usesOf(shape) !== undefined && usesOf(shape) === usesOf(other)) {
+    around.source.problem(path, `both use \`${usesOf(shape)}\`: only \`completed\` can be waited for, not \`${asked}\``)
   }
   return Phase[asked]
 }

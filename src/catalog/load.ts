@@ -11,6 +11,7 @@ import type { ScopeField } from './clause.ts'
 import { loadComponent, type Surroundings, unique } from './component.ts'
 import { contingencyFrames } from './effect.ts'
 import { reportIssues } from './issue.ts'
+import { loadPredicates } from './predicate.ts'
 import {
   type CatalogShape,
   type ComponentShape,
@@ -81,7 +82,8 @@ function read(source: Source, text: string, profiles: readonly Profile[]): Catal
     return { name, may: new Set(numbers), rate }
   })
   const contingencies = contingencyFrames(profile, CONTINGENCY_SENDS_MAX)
-  const excess = oversizeOf(images, contingencies)
+  const predicates = loadPredicates(section('predicates') ?? {}, types, around)
+  const excess = oversizeOf({ types: images, contingencies, predicates: predicates.images })
   if (excess !== undefined) source.problem(['components'], excess)
   // Type numbers are positions, so every type must have loaded.
   if (!parsed.success || source.problems.length > 0) return undefined
@@ -93,10 +95,12 @@ function read(source: Source, text: string, profiles: readonly Profile[]): Catal
     fields: fields.map(stateField),
     agents: loadedAgents,
     types,
+    predicates: predicates.predicates,
     image: {
       fields: fields.map(({ name, maxAge_ms, continuous }) => ({ name, maxAge_ms, discrete: !continuous })),
       types: images,
       contingencies,
+      predicates: predicates.images,
     },
     schema: agentSchema(types),
   }

@@ -28,6 +28,12 @@ export function canHold(e: Expression, of: Ranges): boolean {
   return range(e, of).hi >= 1
 }
 
+/** True where the expression, as a clause, holds whenever all that it names is known. */
+export function mustHold(e: Expression, of: Ranges): boolean {
+  const { lo, hi } = range(e, of)
+  return lo >= 1 && hi >= lo
+}
+
 export function range(e: Expression, of: Ranges): Range {
   const args = 'args' in e ? e.args.map((arg) => range(arg, of)) : []
   // Both sides of everything are evaluated, and what is not finite makes the whole not hold.

@@ -105,6 +105,7 @@ export const component = {
   handoff: z.strictObject({
     kind: z.literal('handoff'),
     ...common,
+    uses: name.optional(),
     effect: z.strictObject({
       handoff: z.literal('pilot'),
       within: someTime.default(3_000),
@@ -155,6 +156,7 @@ export const catalog = z.strictObject({
     .default({}),
   state: z.record(name, field.nullable()),
   agents: z.record(name, z.strictObject({ may: z.array(z.string()), rate: hertz.default(5) })),
+  predicates: clauses,
   components: z.record(name, z.looseObject({ kind: z.enum(Object.keys(component) as [KindKey, ...KindKey[]]) })),
 })
 

@@ -2,7 +2,7 @@
 
 import { INSTRUCTIONS_MAX, PROGRAM_WORDS_MAX, PROGRAMS_MAX, STACK_MAX } from '../../build/abi.ts'
 import type { Expression } from '../core/expression.ts'
-import type { FrameImage, TypeImage } from '../core/image.ts'
+import type { Image } from '../core/image.ts'
 
 /** What is too large about an expression, or undefined. */
 export function oversize(e: Expression): string | undefined {
@@ -11,11 +11,11 @@ export function oversize(e: Expression): string | undefined {
 }
 
 /** The same of all programs together. */
-export function oversizeOf(types: readonly TypeImage[], contingencies: readonly FrameImage[]): string | undefined {
+export function oversizeOf({ types, contingencies, predicates }: Omit<Image, 'fields'>): string | undefined {
   const clauses = types.flatMap(({ bounds, support, gate, holds }) => [...bounds, ...support, ...gate, ...holds])
   const frames = [...types.flatMap((type) => type.frames), ...contingencies]
   const expressions = [
-    ...clauses.map(({ expression }) => expression),
+    ...[...clauses, ...predicates].map(({ expression }) => expression),
     ...types.flatMap(({ done }) => done ?? []),
     ...frames.flatMap(({ entries }) => entries.flatMap(({ value }) => (value === 'nan' ? [] : value))),
   ]

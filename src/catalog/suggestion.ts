@@ -1,6 +1,6 @@
 // "did you mean ...?": the nearest of the names that would have been right.
 
-/** ` (did you mean \`x\`?)`, or nothing where no name is near. */
+/** ` (did you mean \`x\`?)`, or nothing where no name is near, or the name is right and stands in the wrong place. */
 export function suggestion(wrong: string, names: Iterable<string>): string {
   let nearest: string | undefined
   let least = Math.max(2, Math.floor(wrong.length / 3)) + 1
@@ -8,7 +8,7 @@ export function suggestion(wrong: string, names: Iterable<string>): string {
     const distance = edits(wrong, name)
     if (distance < least) [nearest, least] = [name, distance]
   }
-  return nearest === undefined ? '' : ` (did you mean \`${nearest}\`?)`
+  return nearest === undefined || nearest === wrong ? '' : ` (did you mean \`${nearest}\`?)`
 }
 
 /** Levenshtein's distance. */

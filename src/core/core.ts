@@ -150,12 +150,23 @@ export interface Core {
    */
   gate(sequence: number, barriers: number, now_ms: number, stamp: number): Gate
   /**
+   * The gate's whole decision and nothing of the crossing: its denials are as final, its deferrals start the same patience,
+   * and an allow leases nothing and has no frame. What it says, `gate` says in the same state.
+   */
+  rehearse(sequence: number, barriers: number, now_ms: number): Gate
+  /**
    * The next or the same frame of a lease, with the checks of PROTOCOL 8 (a command's: without its gate clauses). Frames
    * come in order, each at most `sends` times (a violation traps); a stream's any number of times, also after later ones.
    */
   frame(sequence: number, index: number, barriers: number, now_ms: number, stamp: number): Gate
   /** `done` of a type that has one, judged now. */
   done(sequence: number, elapsed_ms: number, now_ms: number): boolean
+  /**
+   * The truth of `predicates[index]` now; undefined where a field that it names is unknown or stale, a value is not finite, or
+   * the record was corrupted: the caller fails closed. `sequence` is the instance whose payload it reads: 0 for a predicate
+   * without a type (else a RangeError), an instance of its type for the others (else the core traps).
+   */
+  predicate(index: number, sequence: number, now_ms: number): boolean | undefined
   /** A phase reached: only forward. */
   reach(sequence: number, phase: Phase): void
   /** No more of this instance: its token is closed (leased) or revoked (issued). `phase` is completed or an end. */

@@ -9,6 +9,14 @@ export interface Image {
   readonly types: readonly TypeImage[]
   /** Frames that need no support and read no state and no payload: hold, land, return, disarm (PROTOCOL 8). */
   readonly contingencies: readonly FrameImage[]
+  readonly predicates: readonly PredicateImage[]
+}
+
+/** A truth that rules ask for: over the present state (`now`, `age`) and, where it has a type, that type's payload (PROTOCOL 13). */
+export interface PredicateImage {
+  readonly name: string
+  readonly type: number | undefined
+  readonly expression: Expression
 }
 
 export interface FieldImage {

@@ -50,6 +50,7 @@ interface Exports extends Record<string, unknown> {
   layOut(type: number): Fault
   addContingency(message: number, length: number): Fault
   addContingencyEntry(offset: number, format: number, part: number, words: number): Fault
+  addPredicate(type: number, words: number): Fault
   seal(): void
   setTarget(system: number, component: number): void
   observe(field: number, value: number, received_ms: number): void
@@ -80,8 +81,10 @@ interface Exports extends Record<string, unknown> {
   addStanding(sequence: number, prerequisites: number): void
   judge(): void
   gate(sequence: number, barriers: number, now_ms: number, stamp: number): number
+  rehearse(sequence: number, barriers: number, now_ms: number): number
   frame(sequence: number, index: number, barriers: number, now_ms: number, stamp: number): number
   done(sequence: number, elapsed_ms: number, now_ms: number): number
+  predicate(index: number, sequence: number, now_ms: number): number
   reach(sequence: number, phase: number): void
   end(sequence: number, phase: number): void
   release(sequence: number): void
@@ -140,7 +143,7 @@ class WasmCore implements Core {
 
   private load(image: Image): void {
     const { core } = this
-    const { fields, types, contingencies } = image
+    const { fields, types, contingencies, predicates } = image
     atMost(fields.length, abi.FIELDS_MAX, 'fields')
     atMost(types.length, abi.TYPES_MAX, 'types')
     accept(core.configure(fields.length, types.length), 'the image')
@@ -161,6 +164,11 @@ class WasmCore implements Core {
       accept(core.addContingency(index(message, 1 << 24, what), index(length, abi.FRAME_BYTES_MAX + 1, what)), what)
       for (const entry of entries) this.loadEntry(entry, what, core.addContingencyEntry)
     })
+    for (const { name, type, expression } of predicates) {
+      const what = `predicate ${name}`
+      const of = type === undefined ? abi.NO_TYPE : index(type, types.length, `${what}: type`)
+      accept(core.addPredicate(of, this.program(expression, what)), what)
+    }
     core.seal()
   }
 
@@ -433,6 +441,11 @@ class WasmCore implements Core {
     }
   }
 
+  rehearse(sequence: number, barriers: number, now_ms: number): Gate {
+    index(sequence, U32_MAX + 1, 'sequence')
+    return this.verdict(this.call((core) => core.rehearse(sequence, barriers & BARRIERS, now_ms)))
+  }
+
   frame(sequence: number, frame: number, barriers: number, now_ms: number, stamp: number): Gate {
     index(sequence, U32_MAX + 1, 'sequence')
     index(frame, abi.FRAMES_MAX, 'frame')
@@ -465,6 +478,16 @@ class WasmCore implements Core {
   done(sequence: number, elapsed_ms: number, now_ms: number): boolean {
     index(sequence, U32_MAX + 1, 'sequence')
     return this.call((core) => core.done(sequence, elapsed_ms, now_ms)) !== 0
+  }
+
+  predicate(predicate: number, sequence: number, now_ms: number): boolean | undefined {
+    index(predicate, this.image.predicates.length, 'predicate')
+    index(sequence, U32_MAX + 1, 'sequence')
+    const { name, type } = this.image.predicates[predicate]!
+    if (type === undefined && sequence !== 0)
+      throw new RangeError(`predicate ${name} reads no payload: its sequence must be 0, got ${sequence}`)
+    const truth = this.call((core) => core.predicate(predicate, sequence, now_ms))
+    return truth === abi.Truth.unknown ? undefined : truth === abi.Truth.yes
   }
 
   reach(sequence: number, phase: Phase): void {
@@ -537,6 +560,7 @@ const BOUNDS: Partial<Record<Fault, number>> = {
   [abi.Fault.too_many_types]: abi.TYPES_MAX,
   [abi.Fault.too_many_slots]: abi.SLOTS_MAX,
   [abi.Fault.too_many_contingencies]: abi.CONTINGENCIES_MAX,
+  [abi.Fault.too_many_predicates]: abi.PREDICATES_MAX,
 }
 
 /** Throws unless the core accepted it. */
@@ -589,7 +613,9 @@ export function warm(): void {
     ],
     tolerance: [],
   }
-  const core = loadCore({ fields: [field], types: [type], contingencies: [] }, new Uint8Array(8), new Uint8Array(32))
+  const predicates = [{ name: 'warm', type: 0, expression: seen }]
+  const warmed: Image = { fields: [field], types: [type], contingencies: [], predicates }
+  const core = loadCore(warmed, new Uint8Array(8), new Uint8Array(32))
   const { none } = abi.Reason
   const one = (requires: readonly number[]): Candidate => ({
     type: 0,
@@ -605,6 +631,8 @@ export function warm(): void {
     const batch = { agent: 0, plan: 'warm', generation: 1, snapshot: core.snapshot(now_ms), standing: [] }
     const admitted = core.admit({ ...batch, candidates: [one([]), one([0])] }, now_ms)
     for (const { sequence } of admitted) {
+      core.predicate(0, sequence, now_ms)
+      core.rehearse(sequence, 0, now_ms)
       core.gate(sequence, 0, now_ms, 0)
       core.frame(sequence, 0, 0, now_ms, 0)
       core.done(sequence, 0, now_ms)

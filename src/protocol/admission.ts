@@ -59,7 +59,7 @@ export class Admission {
     if (recovers === undefined && older !== undefined) this.#dispatch.supersede(older, now_ms)
     const question = ask(this.#catalog, this.#control, accepted, plan)
     const admitted = this.#session.core.admit(question.batch, now_ms)
-    const retained = this.#retain(accepted, plan, question, admitted, now_ms)
+    this.#retain(accepted, plan, question, admitted, now_ms)
     const obligations = this.#oblige(accepted, plan, question, admitted, now_ms)
     const verdict = {
       topic: `verdict/${speaker.agent.name}`,
@@ -79,7 +79,6 @@ export class Admission {
     }
     this.#publisher.insert(place, verdict)
     speaker.remember(packet, verdict)
-    for (const instance of retained) this.#publisher.outcome(instance, Reason.none, undefined)
   }
 
   #decision(
@@ -122,7 +121,7 @@ export class Admission {
     { batch, standing }: Question,
     admitted: readonly Admitted[],
     now_ms: number,
-  ): Instance[] {
+  ): void {
     const made = batch.candidates.map(({ id, type }, i): Made | undefined => {
       const { reason, sequence } = admitted[i]!
       if (reason !== Reason.none) return undefined
@@ -154,11 +153,11 @@ export class Admission {
       if (old !== undefined && !isEnded(old.phase)) replaced.push(old)
       plan.add(instance)
       this.#ledger.waiting.set(instance.sequence, instance)
+      this.#publisher.outcome(instance, Reason.none, undefined)
       instances.push(instance)
     }
     for (const old of replaced) this.#replace(plan, old, now_ms)
     for (const { id, type } of instances) plan.obligations.retained(id, type)
-    return instances
   }
 
   #replace(plan: Plan, old: Instance, now_ms: number): void {

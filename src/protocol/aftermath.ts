@@ -45,15 +45,20 @@ export class Aftermath {
     this.#landing = landing ? resources : undefined
   }
 
-  /** Now, at once: silence is not a stop. */
+  /** Now, at once. */
   start(names: readonly ContingencyName[], resources: readonly string[], now_ms: number): void {
-    this.#publisher.log('info', 'contingency', { names, resources })
-    this.#advance(this.#add({ names, resources }), now_ms)
+    this.owe([{ names, resources }])
+    this.advance(now_ms)
   }
 
-  /** In the next steps: a new session sends what the old one owed, once it knows the mode (PROTOCOL 11). */
+  /** From the next `advance` on: a new session sends what the old one owed, once it knows the mode (PROTOCOL 11). */
   owe(owed: readonly Owed[]): void {
-    for (const each of owed) this.#add(each)
+    for (const { names, resources } of owed) {
+      this.#publisher.log('info', 'contingency', { names, resources })
+      const running = { contingency: new Contingency(this.#flight, names), resources }
+      this.#running.add(running)
+      for (const name of resources) this.resources.take(name, running)
+    }
   }
 
   /** What this session would still have to send. */
@@ -110,13 +115,6 @@ export class Aftermath {
     this.#handovers = []
     for (const running of this.#running) this.#stop(running, now_ms)
     this.#landing = undefined
-  }
-
-  #add({ names, resources }: Owed): Running {
-    const running = { contingency: new Contingency(this.#flight, names), resources }
-    this.#running.add(running)
-    for (const name of resources) this.resources.take(name, running)
-    return running
   }
 
   #advance(running: Running, now_ms: number): void {

@@ -26,7 +26,8 @@ export class Contingency implements Awaiting {
   readonly #flight: Flight
   readonly #left: ContingencyName[]
   #name: ContingencyName
-  #token = 0
+  /** Made with the first frame: nothing here asks the core before `advance`. */
+  #token: number | undefined
   #tries = 0
   #next_ms = Number.NEGATIVE_INFINITY
   /** Only reports received after this show it. */
@@ -66,7 +67,7 @@ export class Contingency implements Awaiting {
 
   #begin(name: ContingencyName): void {
     this.#name = name
-    this.#token = this.#flight.core.contingency(CONTINGENCIES.indexOf(name))
+    this.#token = undefined
     this.#tries = 0
     this.#next_ms = Number.NEGATIVE_INFINITY
     this.#since_ms = Number.POSITIVE_INFINITY
@@ -139,6 +140,7 @@ export class Contingency implements Awaiting {
     if (!allowed && this.#isDeaf(now_ms)) return // asked again once the vehicle is heard
     this.#tries++
     if (!allowed) return // recorded as not sent: `sends` stays
+    this.#token ??= core.contingency(CONTINGENCIES.indexOf(this.#name))
     const frame = core.contingencyFrame(this.#token)
     if (frame === undefined || !port.send(frame)) return
     this.sends++

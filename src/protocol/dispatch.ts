@@ -180,27 +180,34 @@ export class Dispatch {
 
   #end(lease: Lease, ending: Ending, now_ms: number): void {
     const { instance, effect } = lease
-    const { resources } = this.#aftermath
     const onGround = this.#flight.view.isOnGround(now_ms)
-    this.#leases.delete(instance.sequence)
-    lease.finish(now_ms)
+    // What is owed stands before the lease is gone: if the core traps in between, the next session sends it.
     if (ending.phase === Phase.completed) {
+      this.#aftermath.handOver(instance, effect.then === 'none' ? [] : [effect.then], 'any')
+      this.#close(lease, now_ms)
       instance.plan.speaker.completed(instance.type)
       this.#acknowledge(lease)
       this.#ledger.end(instance, Phase.completed, Reason.none, undefined)
-      this.#aftermath.handOver(instance, effect.then === 'none' ? [] : [effect.then], 'any')
       if (instance.is.kind === Kind.handoff) this.#handedOff(instance, now_ms)
       return
     }
     const names = ending.reason === Reason.taken_over ? [] : lease.contingency(onGround)
     if (ending.phase === Phase.superseded) {
-      this.#ledger.end(instance, Phase.superseded, Reason.superseded, undefined)
       this.#aftermath.handOver(instance, names, instance.plan.speaker.plan!)
+      this.#close(lease, now_ms)
+      this.#ledger.end(instance, Phase.superseded, Reason.superseded, undefined)
       return
     }
-    for (const name of resourcesOf(instance)) resources.release(name, instance)
-    if (names.length > 0) this.#aftermath.start(names, resourcesOf(instance), now_ms)
+    for (const name of resourcesOf(instance)) this.#aftermath.resources.release(name, instance)
+    if (names.length > 0) this.#aftermath.owe([{ names, resources: resourcesOf(instance) }])
+    this.#close(lease, now_ms)
+    this.#aftermath.advance(now_ms) // at once: silence is not a stop
     this.#ledger.lose(instance, ending.phase, ending.reason, ending.detail, now_ms)
+  }
+
+  #close(lease: Lease, now_ms: number): void {
+    this.#leases.delete(lease.instance.sequence)
+    lease.finish(now_ms)
   }
 
   /** The pilot has it: the plan ends, and nothing moves the vehicle until the operator resumes. */
@@ -246,12 +253,7 @@ export class Dispatch {
   /** The process is about to end. */
   shutDown(now_ms: number): void {
     for (const lease of this.leases) this.#end(lease, failed(Reason.shutdown), now_ms)
-    for (const instance of this.live) this.#ledger.block(instance, Reason.shutdown, undefined)
-  }
-
-  /** Everything that is retained or crossed, and not ended. */
-  get live(): Instance[] {
-    return [...this.leases.map(({ instance }) => instance), ...this.#ledger.standing()]
+    for (const instance of this.#ledger.live) this.#ledger.block(instance, Reason.shutdown, undefined)
   }
 
   /** A target that the autopilot reports: true when somebody else commands inside our mode. */

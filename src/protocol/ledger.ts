@@ -28,24 +28,25 @@ export class Ledger {
   }
 
   reach(instance: Instance, phase: Phase): void {
+    // The core first: if it traps, the instance still has its last word to come.
+    this.#core.reach(instance.sequence, phase)
     this.waiting.delete(instance.sequence)
     instance.phase = phase
-    this.#core.reach(instance.sequence, phase)
     this.#publisher.outcome(instance, Reason.none, undefined)
   }
 
   end(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined): void {
+    this.#core.end(instance.sequence, phase)
     this.waiting.delete(instance.sequence)
     this.#ended = true
     instance.phase = phase
-    this.#core.end(instance.sequence, phase)
     this.#publisher.outcome(instance, reason, detail)
   }
 
-  /** Live instances without a lease: what waits, and requests that were released. */
-  standing(): Instance[] {
-    const plans = [...this.#session.speakers.values()].flatMap(({ plan }) => (plan === undefined ? [] : [plan]))
-    return plans.flatMap((plan) => [...plan.instances].filter((i) => isLive(i) && i.lease === undefined))
+  /** Everything that is retained or crossed, and not ended. */
+  get live(): Instance[] {
+    const plans = [...this.#session.speakers.values()].flatMap(({ plan }) => plan ?? [])
+    return [...new Set([...plans, ...this.#retired])].flatMap((plan) => [...plan.instances].filter((i) => isLive(i)))
   }
 
   /** Nothing of a released notice or report is still to come: its token closes. */

@@ -287,11 +287,11 @@ export class Runtime {
    * ended; after a reboot, or for another autopilot, none: what was under way is not there any more.
    */
   #renew(why: SessionEnd): void {
-    const { session, dispatch, flight } = this.#round
+    const { session, ledger, flight } = this.#round
     const sameVehicle = why === 'trap' || why === 'restart'
     const owed = sameVehicle ? this.#owed() : []
     for (const speaker of session.speakers.values()) speaker.plan?.obligations.closeAll('ended')
-    for (const instance of dispatch.live) this.#lastWord(instance)
+    for (const instance of ledger.live) this.#lastWord(instance)
     this.#round = this.#begin(sameVehicle ? flight.takeover : undefined)
     this.#round.orphanJudged = !sameVehicle
     this.#round.aftermath.owe(owed)

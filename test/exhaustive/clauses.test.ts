@@ -3,10 +3,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Kind, Reason } from '../../build/abi.ts'
-import type { Core, CoreFactory, SlotValue, Validity } from '../../src/core/core.ts'
+import type { Admitted, Core, CoreFactory, SlotValue, Validity } from '../../src/core/core.ts'
 import { type Expression, reads } from '../../src/core/expression.ts'
 import { cores } from '../oracle/cores.ts'
-import { clauseTree, FIELDS, SLOTS, TEXTS, valuesOf, valueTree } from '../oracle/expressions.ts'
+import {
+  clauseTree,
+  FIELDS,
+  predicateTree,
+  SLOTS,
+  stateTree,
+  TEXTS,
+  valuesOf,
+  valueTree,
+} from '../oracle/expressions.ts'
 import { oracle } from '../oracle/oracle.ts'
 import {
   batch,
@@ -105,6 +114,43 @@ describe.each(cores)('%s', (_, make) => {
     )
     // The worlds are not so wild that one of the three would go untested.
     expect(Math.min(count.held, count.fell, count.unseen)).toBeGreaterThan(100)
+  })
+
+  test('G5: any predicate is judged as the oracle judges it, and undefined over what is not known or not finite', () => {
+    const count = { true: 0, false: 0, unseen: 0, unfinished: 0 }
+    fc.assert(
+      fc.property(
+        fc.array(predicateTree, { minLength: 12, maxLength: 12 }),
+        fc.array(stateTree, { minLength: 12, maxLength: 12 }),
+        worldOf(12),
+        payloads,
+        (ofPayload, ofState, world, payload) => {
+          const predicates = [
+            ...ofPayload.map((expression) => ({ name: 'predicate', type: 0, expression })),
+            ...ofState.map((expression) => ({ name: 'predicate', type: undefined, expression })),
+          ]
+          const [a, b] = [oracle, make].map((factory) => {
+            const core = load(factory, { ...image(FIELDS, [type(Kind.notice, { payload: SLOTS })]), predicates })
+            const [{ sequence }] = core.admit(batch(core.snapshot(0), [candidate(0, { payload })]), 0) as [Admitted]
+            for (const [f, { value, age_ms }] of world.entries()) core.observe(f, value, JUDGED_MS - age_ms)
+            const here = FIELDS.map((_, f) => core.read(f, JUDGED_MS).validity)
+            const said = predicates.map((p, i) => core.predicate(i, p.type === undefined ? 0 : sequence, JUDGED_MS))
+            return { here, said }
+          })
+          expect(b).toEqual(a)
+          for (const [i, { expression }] of predicates.entries()) {
+            const { now, known } = reads(expression)
+            const isSeen =
+              [...now].every((f) => b!.here[f] === 'usable') && [...known].every((f) => b!.here[f] !== 'unknown')
+            const said = b!.said[i]
+            if (!isSeen) expect(said).toBeUndefined()
+            count[!isSeen ? 'unseen' : said === undefined ? 'unfinished' : said ? 'true' : 'false']++
+          }
+        },
+      ),
+      { numRuns: 120, seed: 13 },
+    )
+    expect(Math.min(...Object.values(count))).toBeGreaterThan(100)
   })
 
   test('G2 G5: any value in a frame has the bytes that the oracle gives it, or is unencodable', () => {

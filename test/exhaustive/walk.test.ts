@@ -6,9 +6,18 @@ import { describe, expect, test } from 'vitest'
 import { Kind, Phase, Reason } from '../../build/abi.ts'
 import { Barrier, type Core, type SlotValue, standing, UNKNOWN_PREREQUISITE } from '../../src/core/core.ts'
 import type { Expression } from '../../src/core/expression.ts'
-import type { FrameImage, Image, TypeImage } from '../../src/core/image.ts'
+import type { FrameImage, Image, PredicateImage, TypeImage } from '../../src/core/image.ts'
 import { loadCore } from '../../src/core/wasm.ts'
-import { clauseTree, FIELDS, isDiscrete, SLOTS, TEXTS, valuesOf } from '../oracle/expressions.ts'
+import {
+  clauseTree,
+  FIELDS,
+  isDiscrete,
+  predicateTree,
+  SLOTS,
+  stateTree,
+  TEXTS,
+  valuesOf,
+} from '../oracle/expressions.ts'
 import { oracle } from '../oracle/oracle.ts'
 import { both, candidate, clause, dice, entry, frame, load, now, num, PHASES, slot, type } from '../oracle/sketch.ts'
 
@@ -60,7 +69,21 @@ function catalog(seed: number, roll: Roll): Image {
       tolerance: frames.length > 0 && roll(3) === 0 ? [{ field: 3, value: 1 }] : [],
     })
   })
-  return { fields: FIELDS, types, contingencies: [frame([entry(0, 'u16', num(20))])] }
+  // As many over the payload of each type as over state alone.
+  const predicate = (t: number | undefined, expression: Expression): PredicateImage => ({
+    name: 'predicate',
+    type: t,
+    expression,
+  })
+  const ofState = fc.sample(stateTree, { seed, numRuns: 4 }).map((e) => predicate(undefined, e))
+  const ofPayload = fc.sample(predicateTree, { seed, numRuns: TYPES }).map((e, t) => predicate(t, e))
+  const plain = types.map((_, t) => predicate(t, both('or', tame(), both('gt', slot(1), num(1)))))
+  return {
+    fields: FIELDS,
+    types,
+    contingencies: [frame([entry(0, 'u16', num(20))])],
+    predicates: [...ofState, ...ofPayload, ...plain],
+  }
 }
 
 /** What the walker must know to keep to the contract of `Core`. */
@@ -146,6 +169,26 @@ function walk(seed: number, counts: Map<string, number>): void {
     else if (said.decision === 'deny' && of.token === 'issued') of.token = 'dead'
     else if (said.decision === 'defer' && said.detail > 0) awaited = said.detail
   }
+  const rehearse = (sequence: number, of: Known): void => {
+    const set = barriers()
+    const said = ask('rehearse', (core) => core.rehearse(sequence, set, now_ms))
+    tally(said.decision === 'allow' ? 'rehearse allow' : `rehearse ${said.reason}`)
+    if (said.decision === 'deny' && of.token === 'issued') of.token = 'dead'
+    // What was rehearsed is what the gate says, at the same time and over the same barriers.
+    if (said.decision === 'deny' || roll(2) === 0) return
+    const meant = ask('gate', (core) => core.gate(sequence, set, now_ms, step))
+    const { decision } = meant
+    expect(decision === 'allow' ? { decision, frame: undefined } : meant, `HALO_SEED=${seed}, step ${step}`).toEqual(
+      said,
+    )
+    if (meant.decision === 'allow') Object.assign(of, { token: 'leased', sent: meant.frame ? [1] : [] })
+  }
+  const predicates = (sequence: number, of: Known): void => {
+    for (const [i, { type: t }] of what.predicates.entries()) {
+      if (t !== undefined && t !== of.type) continue
+      tally(`predicate ${ask('predicate', (core) => core.predicate(i, t === undefined ? 0 : sequence, now_ms))}`)
+    }
+  }
   const next = (sequence: number, of: Known): void => {
     const { frames } = what.types[of.type]!
     const last = of.sent.length - 1
@@ -194,12 +237,14 @@ function walk(seed: number, counts: Map<string, number>): void {
     const open = [...known].filter(([, { token, ended }]) => (token !== 'dead' && !ended) || roll(8) === 0)
     const [sequence, of] = open.find(([s]) => s === awaited && roll(4) > 0) ?? pick(roll, open.slice(-16)) ?? []
     if (sequence === undefined || of === undefined) continue
-    const doing = of.token === 'leased' ? [next, next, next, reach, reach, reach, gate, end] : [gate, gate, gate, end]
-    pick(roll, of.ended ? [gate, release, release] : doing)(sequence, of)
+    const doing =
+      of.token === 'leased' ? [next, next, next, reach, reach, reach, gate, end] : [gate, gate, rehearse, end]
+    pick(roll, of.ended ? [gate, rehearse, release, release] : doing)(sequence, of)
     if (roll(10) === 0) {
       const f = roll(FIELDS.length)
       ask('read', (core) => core.read(f, now_ms))
       ask('capacity', (core) => core.capacity().instances)
+      if (known.has(sequence)) predicates(sequence, of)
       if (known.has(sequence)) ask('payload', (core) => core.payload(sequence))
       if (known.has(sequence)) ask('done', (core) => core.done(sequence, step % 40, now_ms))
     }
@@ -241,9 +286,13 @@ describe('core beside oracle', () => {
       'unsupported',
       'unencodable',
     ] as const)
-      expect(counts.get(`gate ${Reason[reason]}`) ?? 0, `gate ${reason}`).toBeGreaterThan(0)
+      for (const call of ['gate', 'rehearse'])
+        expect(counts.get(`${call} ${Reason[reason]}`) ?? 0, `${call} ${reason}`).toBeGreaterThan(0)
     for (const reason of ['state_unknown', 'state_stale', 'unsupported', 'out_of_tolerance'] as const)
       expect(counts.get(`frame ${Reason[reason]}`) ?? 0, `frame ${reason}`).toBeGreaterThan(0)
-    expect(Math.min(counts.get('gate allow')!, counts.get('frame allow')!)).toBeGreaterThan(50)
+    for (const said of ['gate allow', 'rehearse allow', 'frame allow'])
+      expect(counts.get(said) ?? 0, said).toBeGreaterThan(50)
+    for (const truth of [true, false, undefined])
+      expect(counts.get(`predicate ${truth}`) ?? 0, `predicate ${truth}`).toBeGreaterThan(50)
   })
 })

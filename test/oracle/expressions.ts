@@ -84,5 +84,27 @@ const { numeric, logical } = fc.letrec<{ numeric: Expression; logical: Expressio
 
 /** A clause. */
 export const clauseTree: fc.Arbitrary<Expression> = logical
+/** A predicate over a payload: a clause of the present, in which what was cited is what is. */
+export const predicateTree: fc.Arbitrary<Expression> = logical.map((e) => present(e, true))
+/** A predicate over state alone: where the payload was read stands a number. */
+export const stateTree: fc.Arbitrary<Expression> = logical.map((e) => present(e, false))
+
+function present(e: Expression, payload: boolean): Expression {
+  if ('args' in e) return { ...e, args: e.args.map((arg) => present(arg, payload)) } as unknown as Expression
+  if (e.op === 'cited' || e.op === 'drift') return { op: 'now', field: e.field }
+  if (e.op === 'unchanged') {
+    return {
+      op: 'eq',
+      args: [
+        { op: 'now', field: e.field },
+        { op: 'number', value: 1 },
+      ],
+    }
+  }
+  if (payload || !('slot' in e)) return e
+  const zero: Expression = { op: 'number', value: 0 }
+  return e.op === 'has' || e.op === 'text' ? { op: 'eq', args: [zero, zero] } : zero
+}
+
 /** A value in a frame. */
 export const valueTree: fc.Arbitrary<Expression> = numeric

@@ -27,7 +27,7 @@ import {
 } from '../../src/core/core.ts'
 import type { Image, TypeImage } from '../../src/core/image.ts'
 import { isAction, judge, world } from './admission.ts'
-import { holds, type No, type Scene, type Sight, unseen } from './clause.ts'
+import { evaluate, holds, type No, type Scene, type Sight, unseen } from './clause.ts'
 import { encode } from './effect.ts'
 
 /** What is bound (PROTOCOL 6). The gate reads it back from the bytes that the digest covers, and from nowhere else. */
@@ -224,14 +224,20 @@ class Oracle implements Core {
 
   // The gate
 
-  gate(sequence: number, barriers: number, now_ms: number, stamp: number): Gate {
+  rehearse(sequence: number, barriers: number, now_ms: number): Gate {
     this.clock(now_ms)
     const instance = this.ledger.get(sequence)
     for (const no of this.objections(instance, barriers, now_ms, true)) {
       if (no.decision === 'deny' && instance?.token === 'issued') instance.token = 'revoked'
       return no
     }
-    this.trapUnless(instance !== undefined)
+    return { decision: 'allow', frame: undefined }
+  }
+
+  gate(sequence: number, barriers: number, now_ms: number, stamp: number): Gate {
+    const said = this.rehearse(sequence, barriers, now_ms)
+    if (said.decision !== 'allow') return said
+    const instance = this.of(sequence)
     instance.token = 'leased'
     if (instance.frames.length === 0) return { decision: 'allow', frame: undefined }
     return { decision: 'allow', frame: this.hand(instance, 0, stamp) }
@@ -346,6 +352,22 @@ class Oracle implements Core {
     const { type, cited, payload } = this.open(this.of(sequence))
     const { done } = this.image.types[type]!
     return done !== undefined && holds(done, { ...this.scene(now_ms, cited, payload), elapsed_ms })
+  }
+
+  predicate(index: number, sequence: number, now_ms: number): boolean | undefined {
+    const { name, type, expression } = this.image.predicates[index]!
+    if (type === undefined && sequence !== 0) throw new RangeError(`predicate ${name} has no type`)
+    this.clock(now_ms)
+    let payload: readonly SlotValue[] = []
+    if (type !== undefined) {
+      const instance = this.of(sequence)
+      this.trapUnless(instance.type === this.image.types[type])
+      if (!this.intact(instance)) return undefined
+      payload = this.open(instance).payload
+    }
+    const scene = this.scene(now_ms, [], payload)
+    const value = unseen([expression], [], scene) ? Number.NaN : evaluate(expression, scene)
+    return Number.isNaN(value) ? undefined : value === 1
   }
 
   // The ledger

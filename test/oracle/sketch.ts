@@ -54,6 +54,7 @@ export const image = (fields: readonly FieldImage[], types: readonly TypeImage[]
   fields,
   types,
   contingencies: [],
+  predicates: [],
 })
 
 export function candidate(typeIndex: number, rest: Partial<Candidate> = {}): Candidate {

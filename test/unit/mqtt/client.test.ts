@@ -139,7 +139,7 @@ async function observe(port: number, filter = 'halo/v1/drone/#') {
   client.on('message', (topic, payload, { retain }) =>
     messages.add({ topic, text: payload.toString(), retained: retain }),
   )
-  await once(client, 'connect')
+  await new Promise<void>((resolve) => client.once('connect', () => resolve()))
   await client.subscribeAsync(filter, { qos: 1 })
   const publish = (topic: string, text: string, retain = false) =>
     client.publishAsync(`halo/v1/drone/${topic}`, text, { qos: 1, retain })

@@ -1,0 +1,773 @@
+// Watches a companion from outside and says when a guarantee is broken (PROTOCOL 1).
+//
+// It knows what anybody with a wiretap knows: the bytes that came in, what was published, and the frames on the wire. It asks
+// the runtime and the core nothing. Where the protocol leaves the companion a choice, the observer allows all of them.
+
+import { createHash } from 'node:crypto'
+import { decode } from 'cborg'
+import { Kind, PhaseWords } from '../../build/abi.ts'
+import type { Catalog, ComponentType } from '../../src/catalog/catalog.ts'
+import { reads } from '../../src/core/expression.ts'
+import type { Publication } from '../../src/protocol/port.ts'
+import { modeName, Sight } from './sight.ts'
+
+export type Guarantee = 'G1' | 'G2' | 'G3' | 'G4' | 'G5' | 'G6'
+
+export interface Finding {
+  readonly guarantee: Guarantee
+  readonly what: string
+  readonly at_ms: number
+}
+
+export type Input =
+  | { readonly kind: 'tick' | 'start' | 'stop' }
+  | { readonly kind: 'operate'; readonly verb: string }
+  /** A good one of the field `map`. */
+  | { readonly kind: 'context'; readonly map: number; readonly retained: boolean }
+  | { readonly kind: 'telemetry'; readonly datagram: Uint8Array; readonly received_ms: number }
+  | { readonly kind: 'response'; readonly agent: string; readonly bytes: Uint8Array }
+
+// biome-ignore lint/suspicious/noExplicitAny: what is published is a value for CBOR, and the observer looks into it
+type Said = any
+
+/** One turn of the companion: what came in, what left meanwhile, what was published behind it. Times are the world's, ms. */
+export interface Turn {
+  readonly input: Input
+  readonly frames: readonly Uint8Array[]
+  readonly published: readonly Publication[]
+  /** Why a session ended in this turn, if one did. */
+  readonly renewed: string | undefined
+  /** Frames do not get out now. */
+  readonly deaf: boolean
+}
+
+/** A retained component, as its verdict and its outcomes tell of it. */
+interface Watched {
+  readonly sequence: number
+  readonly agent: string
+  readonly plan: string
+  readonly id: string
+  readonly is: ComponentType
+  readonly payload: Readonly<Record<string, number>>
+  readonly requires: readonly { readonly on: Watched; readonly phase: string }[]
+  readonly generation: number
+  /** Changes of the map when its snapshot was taken. */
+  readonly mapAt: number
+  phase: string
+  crossed: boolean
+  /** What has been seen of its flight. */
+  frames: number
+  first: Uint8Array | undefined
+  last_ms: number
+  commanded: boolean
+  /** The setpoint mode was shown after the command, or at its crossing. */
+  engaged: boolean
+  armed: boolean
+}
+
+/** Mode commands that may, or must, still come because an effect has ended. */
+interface Debt {
+  readonly why: string
+  /** Each alternative in order; what is refused or not shown is followed by its successors. */
+  readonly names: string[]
+  readonly since_ms: number
+  readonly resource: string | undefined
+  owed: boolean
+  readonly sends: Map<string, number>
+  sent_ms: number
+  permittedSince_ms: number | undefined
+  givenUp: boolean
+}
+
+interface Open {
+  readonly scope: readonly { readonly id: string; readonly type: string }[]
+  readonly plan: string
+  readonly opened: number
+  /** The newest snapshot then. */
+  readonly newest: number
+}
+
+interface SpokenPlan {
+  readonly members: Map<string, Watched>
+  over: boolean
+}
+
+const ENDS = new Set(['withheld', 'blocked', 'failed', 'expired', 'superseded', 'uncertain'])
+const RANK: Readonly<Record<string, number>> = {
+  retained: 0,
+  released: 1,
+  dispatched: 1,
+  acknowledged: 2,
+  completed: 3,
+}
+const FOLLOWS: Readonly<Record<string, string>> = { RETURN: 'HOLD', HOLD: 'LAND', disarm: 'LAND' }
+const SENDS_MAX = 10
+/** Ten times 200 ms: then the next of the chain may follow. */
+const FOLLOWED_MS = 1900
+/** Longer than `expires`, an unanswered command and a whole chain of contingencies together. */
+const IDLE_MS = 25_000
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  takeoff: ['HOLD', 'arm', 'takeoff'],
+  hold: ['HOLD'],
+  'handoff.pilot': ['HOLD'],
+  land: ['LAND'],
+  return: ['RETURN'],
+}
+/** A contingency that is permitted must have left after this long: its repetition, and a turn of the loop. */
+const PERMITTED_MS = 450
+/** What makes a position one, whatever the catalog says. */
+const POSITIONED = ['gps.fix', 'estimator.ok']
+
+export class Observer {
+  readonly findings: Finding[] = []
+  /** The world's time of this turn, ms. */
+  at_ms = 0
+  /** Crossings by type, ends by reason and contingencies by mode: what the schedules have reached. */
+  readonly reached = new Map<string, number>()
+  readonly #catalog: Catalog
+  readonly #maxAge_ms: ReadonlyMap<string, number>
+  #session = ''
+  #sight = new Sight()
+  #heard = false
+  #sequences = new Map<number, Watched>()
+  #live = new Set<Watched>()
+  /** What a session's end has just cut off: a frame of it may have left, and its outcome not been told. */
+  #cutOff: Watched[] = []
+  #plans = new Map<string, SpokenPlan>()
+  #generations = new Map<string, number>()
+  #accepted = new Map<string, string>()
+  #lastSequence = 0
+  #obligations = new Map<string, Open>()
+  #newest = 0
+  #map: number | undefined
+  #mapChanges = 0
+  /** How often the map had changed when a snapshot was taken. */
+  #mapAt = new Map<string, number>()
+  #pilotControl = false
+  #paused = false
+  #revoked: ReadonlySet<string> = new Set()
+  #stopping = false
+  /** Since when a retained action could cross and nothing holds its resource, ms. */
+  #idle = new Map<Watched, number>()
+  #debts: Debt[] = []
+  #ours = new Set(['OFFBOARD'])
+  #resumed: string | undefined
+  #landingSent = false
+  #orphanJudged = false
+  /** Sessions that ended: nothing of theirs may be heard of again. */
+  readonly #past = new Set<string>()
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog
+    this.#maxAge_ms = new Map(catalog.fields.map((f) => [f.name, f.maxAge_ms]))
+  }
+
+  /** The process is gone, without a word. */
+  died(): void {
+    this.#past.add(this.#session)
+    this.#forget('')
+    this.#debts = []
+    this.#heard = false
+    this.#stopping = false
+  }
+
+  turn(turn: Turn): void {
+    this.#cutOff = []
+    const latched = this.#pilotControl
+    const liveBefore = new Set(this.#live)
+    const { input, renewed } = turn
+    const reborn = renewed === 'reboot' || renewed === 'identity'
+    if (!reborn) this.#see(input)
+    const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
+    const debtsBefore = new Set(this.#debts)
+    const [sight, ours, mapChanges] = [this.#sight, this.#ours, this.#mapChanges]
+    for (const publication of turn.published) this.#hear(publication, input, renewed)
+    if (reborn) this.#see(input)
+    if (takeover !== undefined && !this.#pilotControl && this.#resumed === undefined) {
+      this.find('G5', `a takeover was visible (${takeover}) and nothing was latched`)
+    }
+    const silent = (latched && this.#pilotControl) || takeover !== undefined
+    this.#judgeOrphan()
+    // What left in the turn of a session's end left before it.
+    const after = [this.#sight, this.#ours, this.#mapChanges] as const
+    const cutOff = renewed !== undefined && !reborn
+    if (cutOff) [this.#sight, this.#ours, this.#mapChanges] = [sight, ours, mapChanges]
+    for (const frame of turn.frames) this.#judgeFrame(frame, silent, liveBefore)
+    if (cutOff) [this.#sight, this.#ours, this.#mapChanges] = after
+    this.#settleDebts(debtsBefore, turn.deaf)
+    if (input.kind === 'response') this.#judgeAnswer(input.agent, turn)
+    if (input.kind === 'stop') this.#stopping = true
+    if (input.kind === 'tick') this.#judgeIdle()
+  }
+
+  /** Every packet gets one verdict; whoever's packet trapped the core is revoked (PROTOCOL 11, 12). */
+  #judgeAnswer(agent: string, { published, renewed }: Turn): void {
+    const known = this.#catalog.agents.some((a) => a.name === agent)
+    if (renewed === 'trap') {
+      if (known && !this.#revoked.has(agent)) this.find('G5', `${agent} trapped the core and is not revoked`)
+    } else if (!this.#stopping) {
+      const verdicts = published.filter((p) => p.topic === `verdict/${agent}`).length
+      if (verdicts !== 1) this.find('G5', `a packet of ${agent} got ${verdicts} verdicts`)
+    }
+  }
+
+  /** G6: what could cross neither waits for ever nor is forgotten. */
+  #judgeIdle(): void {
+    for (const i of this.#sequences.values()) {
+      const waits = i.phase === 'retained' && isMoving(i.is) && i.requires.every((r) => isReached(r.on, r.phase))
+      const busy = [...this.#live].some((other) => other.is.uses === i.is.uses)
+      if (!waits || busy) this.#idle.delete(i)
+      else if (!this.#idle.has(i)) this.#idle.set(i, this.at_ms)
+      else if (this.at_ms - this.#idle.get(i)! > IDLE_MS) this.find('G6', `${i.id} (${i.sequence}) waits for nothing`)
+    }
+  }
+
+  find(guarantee: Guarantee, what: string): void {
+    this.findings.push({ guarantee, what, at_ms: this.at_ms })
+  }
+
+  #count(what: string): void {
+    this.reached.set(what, (this.reached.get(what) ?? 0) + 1)
+  }
+
+  // What the companion saw
+
+  #see(input: Input): void {
+    if (input.kind === 'context' && (!input.retained || this.#map === undefined)) {
+      if (input.map !== this.#map) this.#mapChanges++
+      this.#map = input.map
+    }
+    if (input.kind !== 'telemetry') return
+    const { datagram } = input
+    // Nothing counts before the autopilot's first heartbeat has named it.
+    if (datagram[7] === 0 && datagram[8] === 0 && datagram[9] === 0) this.#heard = true
+    if (!this.#heard) return
+    this.#sight.apply(datagram, input.received_ms)
+    const { mode } = this.#sight
+    if (mode?.received_ms !== input.received_ms) return
+    for (const debt of this.#debts) {
+      // Shown: by a report that came clearly after the frame had left, and before the next of the chain followed.
+      const followed = FOLLOWS[mode.mode] !== undefined && this.at_ms - debt.since_ms > FOLLOWED_MS
+      const shown = mode.mode === mode.intended && debt.sends.has(mode.mode) && debt.sent_ms + 350 < mode.received_ms
+      if (shown && !followed) debt.names.length = 0
+    }
+    this.#debts = this.#debts.filter((d) => d.names.length > 0)
+    if (this.#resumed !== undefined && mode.mode !== this.#resumed) this.#resumed = undefined
+  }
+
+  /** A mode, while armed, that nothing of ours explains by any reading of the protocol. */
+  #visibleTakeover(): string | undefined {
+    const { mode, armed } = this.#sight
+    if (mode === undefined || !armed || this.at_ms - mode.received_ms > this.#maxAge_ms.get('mode')!) return undefined
+    for (const i of this.#live) {
+      if (i.is.kind !== Kind.setpoint) continue
+      if (i.engaged && mode.mode !== 'OFFBOARD') return `${mode.mode} in the flight of ${i.id}`
+      if (i.commanded && mode.mode === 'OFFBOARD' && mode.intended === 'OFFBOARD') i.engaged = true
+    }
+    if (mode.mode === 'HOLD' || this.#ours.has(mode.mode) || mode.mode === this.#resumed) return undefined
+    if (this.#debts.some((d) => d.names.includes(mode.mode))) return undefined // it is what was asked for
+    return mode.mode
+  }
+
+  // What it published
+
+  #hear({ topic, value }: Publication, input: Input, renewed: string | undefined): void {
+    const [kind, agent = ''] = topic.split('/')
+    const said = value as Said
+    switch (kind) {
+      case 'status':
+        if (said.session !== this.#session) this.#begin(said.session, renewed)
+        break
+      case 'control':
+        // What the operator and the pilot hold outlives the process (PROTOCOL 10).
+        if (input.kind === 'start' && (said.paused !== this.#paused || said.pilot_control !== this.#pilotControl)) {
+          this.find('G5', 'pause or pilot control was forgotten in a restart')
+        }
+        this.#revoked = new Set(said.revoked)
+        if (this.#pilotControl && !said.pilot_control) this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
+        else if (said.pilot_control) this.#resumed = undefined
+        if (this.#paused && !said.paused) this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
+        if (said.pilot_control) this.#debts = []
+        this.#pilotControl = said.pilot_control
+        this.#paused = said.paused
+        break
+      case 'notice':
+        // It says so itself: no frame has left.
+        if (/^contingency \w+ not shown after 0 frames/.test(said.text))
+          for (const d of this.#debts) d.givenUp ||= d.owed
+        break
+      case 'snapshot':
+        this.#newest = Number(String(said.snapshot).split('-')[1])
+        this.#mapAt.set(said.snapshot, this.#mapChanges)
+        break
+      case 'verdict':
+        this.#verdict(agent, said, input)
+        break
+      case 'outcome':
+        this.#outcome(said, input)
+        break
+      case 'obligation':
+        this.#obligation(said)
+        break
+    }
+  }
+
+  #begin(session: string, renewed: string | undefined): void {
+    if (this.#past.has(session)) this.find('G3', `session ${session} came back`)
+    if (this.#session !== '') {
+      this.#past.add(this.#session)
+      for (const i of this.#sequences.values()) {
+        if (isLive(i)) this.find('G5', `session ended and ${i.id} (${i.sequence}) got no last outcome`)
+      }
+    }
+    const follow = renewed === 'trap' || renewed === 'restart'
+    const debts = follow ? this.#debts : []
+    if (follow) {
+      for (const i of this.#cutOff) if (i.crossed) debts.push(this.#owes(i, SESSION_ENDED))
+      // It may just have been done when the core trapped: then a flight is stopped, and a command needs nothing.
+      for (const i of this.#live) {
+        const debt = this.#owes(i, SESSION_ENDED)
+        debts.push({ ...debt, owed: debt.owed && i.is.kind === Kind.setpoint })
+      }
+      // The HOLD after a landing may have been under way.
+      if (this.#landingSent) debts.push(this.#debt('landed', ['HOLD'], undefined, false))
+    }
+    const [ours, resumed] = [this.#ours, this.#resumed]
+    this.#forget(session)
+    // The same process and the same vehicle: what it had set is still its own, what the operator had accepted is accepted.
+    if (follow) [this.#ours, this.#resumed] = [ours, resumed]
+    this.#debts = debts.filter((d) => d.names.length > 0)
+    this.#orphanJudged = renewed === 'reboot' || renewed === 'identity'
+    this.#count(`session ${renewed ?? 'started'}`)
+  }
+
+  #forget(session: string): void {
+    this.#session = session
+    this.#sight = new Sight()
+    this.#sequences = new Map()
+    this.#idle = new Map()
+    this.#live = new Set()
+    this.#plans = new Map()
+    this.#generations = new Map()
+    this.#accepted = new Map()
+    this.#lastSequence = 0
+    this.#obligations = new Map()
+    this.#newest = 0
+    this.#map = undefined
+    this.#mapChanges = 0
+    this.#mapAt = new Map()
+    this.#ours = new Set(['OFFBOARD'])
+    this.#resumed = undefined
+    this.#landingSent = false
+    this.#orphanJudged = false
+  }
+
+  #verdict(agent: string, said: Said, input: Input): void {
+    if (input.kind !== 'response' || !said.accepted) return
+    const digest = createHash('sha256').update(input.bytes).digest('hex').slice(0, 16)
+    if (digest !== said.digest || agent !== input.agent) return this.find('G3', 'a verdict on bytes that nobody sent')
+    const text = JSON.stringify(said)
+    const before = this.#accepted.get(`${agent} ${digest}`)
+    if (before !== undefined) {
+      if (before !== text) this.find('G3', `the same packet of ${agent} got another verdict`)
+      return
+    }
+    this.#accepted.set(`${agent} ${digest}`, text)
+    if (this.#revoked.has(agent)) this.find('G5', `a packet of ${agent} was accepted and the agent is revoked`)
+    const response = decode(input.bytes) as {
+      response: string
+      generation: number
+      snapshot: string
+      recovers?: string
+      components: { id: string; type: string; payload: Record<string, number>; requires?: string[] }[]
+    }
+    if (!response.snapshot.startsWith(`${this.#session}-`)) {
+      this.find('G3', `${agent}/${response.response} cites ${response.snapshot}, not of this session`)
+    }
+    if (response.generation <= (this.#generations.get(agent) ?? 0)) {
+      this.find('G4', `${agent}/${response.response} was accepted with an old generation ${response.generation}`)
+    }
+    this.#generations.set(agent, response.generation)
+    this.#count(response.recovers == null ? 'plan' : 'recovery')
+
+    const recovers = response.recovers != null
+    const name = said.plan as string
+    const plan = this.#plans.get(name) ?? { members: new Map<string, Watched>(), over: false }
+    if (recovers && (!this.#plans.has(name) || plan.over)) this.find('G4', `${name} was recovered and is not live`)
+    this.#plans.set(name, plan)
+    const decisions = said.components as { id: string; decision: string; sequence?: number }[]
+    const made = new Map<string, Watched>()
+    const open = [...this.#obligations.values()].filter((o) => o.plan === name)
+    const mine = new Set(response.components.map((c) => c.id))
+    // Twice: a component may name one that stands behind it.
+    const retained = response.components.filter((_, i) => decisions[i]!.decision === 'retained')
+    const sequenceOf = new Map(decisions.map((d) => [d.id, d.sequence ?? 0]))
+    const make = (c: (typeof retained)[number], path: readonly string[]): Watched => {
+      const done = made.get(c.id)
+      if (done !== undefined) return done
+      const is = this.#catalog.types.find((t) => t.name === c.type)!
+      const requires: Watched['requires'][number][] = []
+      for (const id of c.requires ?? []) {
+        const other = retained.find((r) => r.id === id)
+        if (path.includes(id)) {
+          this.find('G1', `${c.id} was retained on a cycle through ${id}`)
+          continue
+        }
+        const on = mine.has(id) ? other && make(other, [...path, c.id]) : plan.members.get(id)
+        if (on === undefined || (!isLive(on) && !isComplete(on))) {
+          this.find('G1', `${c.id} was retained without its prerequisite ${id}`)
+          continue
+        }
+        const allowed = is.mayRequire.find((r) => this.#catalog.types[r.type]!.name === on.is.name)
+        if (allowed === undefined) this.find('G1', `${c.id} of ${c.type} was retained on ${id} of ${on.is.name}`)
+        else requires.push({ on, phase: PhaseWords[allowed.phase]! })
+      }
+      for (const type of is.requires) {
+        if (requires.some((r) => r.on.is === this.#catalog.types[type])) continue
+        this.find('G1', `${c.id} was retained and names no ${this.#catalog.types[type]!.name}`)
+      }
+      const watched: Watched = {
+        sequence: sequenceOf.get(c.id)!,
+        agent,
+        plan: name,
+        id: c.id,
+        is,
+        payload: c.payload,
+        requires,
+        generation: response.generation,
+        mapAt: this.#mapAt.get(response.snapshot) ?? Number.NaN,
+        phase: 'retained',
+        crossed: false,
+        frames: 0,
+        first: undefined,
+        last_ms: Number.NEGATIVE_INFINITY,
+        commanded: false,
+        engaged: false,
+        armed: false,
+      }
+      made.set(c.id, watched)
+      return watched
+    }
+    for (const c of retained) {
+      const watched = make(c, [])
+      if (recovers && isMoving(watched.is)) {
+        const covering = open.filter((o) => o.scope.some((m) => m.id === c.id && m.type === c.type))
+        const cited = Number(response.snapshot.split('-')[1])
+        if (covering.length === 0) this.find('G4', `${c.id} of ${c.type} came back outside of any open obligation`)
+        else if (covering.every((o) => cited <= o.newest)) this.find('G4', `${c.id} came back on evidence ${cited}`)
+      }
+    }
+    const ordered = retained.map((c) => made.get(c.id)!)
+    for (const watched of ordered) {
+      if (watched.sequence <= this.#lastSequence) this.find('G4', `${watched.id} got an old sequence`)
+      this.#lastSequence = Math.max(this.#lastSequence, watched.sequence)
+      this.#sequences.set(watched.sequence, watched)
+      plan.members.set(watched.id, watched)
+    }
+    if (recovers) return
+    for (const [other, p] of this.#plans) if (other !== name && other.startsWith(`${agent}/`)) p.over = true
+    for (const [id, o] of this.#obligations) {
+      if (o.plan !== name && o.plan.startsWith(`${agent}/`)) this.#obligations.delete(id)
+    }
+  }
+
+  #outcome(said: Said, input: Input): void {
+    const { sequence, phase, reason } = said as unknown as { sequence: number; phase: string; reason?: string }
+    const i = this.#sequences.get(sequence)
+    if (i === undefined || i.id !== said.component || i.plan !== said.plan || i.generation !== said.generation) {
+      return this.find('G3', `an outcome of ${said.component} (${sequence}) that no verdict retained`)
+    }
+    if (ENDS.has(i.phase)) return this.find('G3', `${i.id} (${sequence}) was ${i.phase} and is now ${phase}`)
+    const ended = ENDS.has(phase)
+    if (!ended && RANK[phase]! < RANK[i.phase]!) this.find('G3', `${i.id} (${sequence}) went back from ${i.phase}`)
+    const crosses = (phase === 'dispatched' || phase === 'released') && phase !== i.phase
+    const approved = input.kind === 'operate' && input.verb === 'approve'
+    if (i.is.kind === Kind.request && phase === 'completed' && !approved)
+      this.find('G1', `${i.id} was approved by nobody`)
+    if (crosses && i.crossed) this.find('G3', `${i.id} (${sequence}) crossed twice`)
+    i.phase = phase
+    if (crosses) this.#cross(i)
+    if (ended) this.#count(`${phase} ${reason}`)
+    if (!ended && phase !== 'completed') return
+    if (phase === 'completed') this.#count(`completed ${i.is.name}`)
+    if (reason === 'session_changed') this.#cutOff.push(i)
+    const flew = this.#live.delete(i)
+    if (!flew) return
+    if (reason === 'session_changed' || reason === 'taken_over') return
+    if (i.is.kind === Kind.setpoint && !i.commanded && !i.engaged) return
+    this.#debts.push(this.#owes(i, `${phase} ${reason}`))
+  }
+
+  #cross(i: Watched): void {
+    i.crossed = true
+    this.#count(`crossed ${i.is.name}`)
+    for (const { on, phase } of i.requires) {
+      if (!isReached(on, phase)) {
+        this.find('G1', `${i.id} crossed while ${on.id} (${on.sequence}) is ${on.phase}, not ${phase}`)
+      }
+    }
+    if (this.#plans.get(i.plan)?.over) this.find('G3', `${i.id} of the superseded ${i.plan} crossed`)
+    if (!isMoving(i.is)) return
+    if (this.#paused && i.is.kind !== Kind.handoff) this.find('G5', `${i.id} crossed while paused`)
+    for (const other of this.#live) {
+      if (other.is.uses === i.is.uses && i.is.uses !== undefined) {
+        this.find('G5', `${i.id} (${i.sequence}) took ${i.is.uses} from ${other.id} (${other.sequence})`)
+      }
+    }
+    if (i.is.name === 'goto' || i.is.name === 'velocity') {
+      const flying = this.#sight.armed && this.#sight.landed?.word === 'IN_AIR'
+      if (!flying) this.find('G5', `${i.id} crossed and the vehicle does not fly`)
+      const { mode } = this.#sight
+      i.engaged = mode?.mode === 'OFFBOARD' && mode.intended === 'OFFBOARD'
+    }
+    this.#live.add(i)
+    // Whoever takes the resource stands for what would have followed, or it has been shown.
+    this.#debts = this.#debts.filter((d) => d.resource !== i.is.uses)
+  }
+
+  #obligation(said: Said): void {
+    if (said.closed !== undefined) {
+      this.#obligations.delete(said.closed)
+      return
+    }
+    const { id, scope, plan, opened } = said.obligation
+    const before = this.#obligations.get(id)
+    const newest = before?.opened === opened ? before!.newest : this.#newest // it has only grown
+    this.#obligations.set(id, { scope, plan, opened, newest })
+  }
+
+  // What went out
+
+  #judgeFrame(frame: Uint8Array, silent: boolean, liveBefore: ReadonlySet<Watched>): void {
+    const message = frame[7]! | (frame[8]! << 8) | (frame[9]! << 16)
+    const bytes = new Uint8Array(64)
+    bytes.set(frame.subarray(10, 10 + frame[1]!))
+    const payload = new DataView(bytes.buffer)
+    if (message === 0 || message === 253 || message === 20 || message === 111) return
+    if (message === 84 || message === 86) return this.#judgeSetpoint(message, payload, bytes, silent, liveBefore)
+    if (message !== 76) return this.find('G2', `message ${message} left`)
+    const command = payload.getUint16(28, true)
+    if (command === 511 || command === 512) return
+    const arms = payload.getFloat32(0, true) === 1
+    const name =
+      command === 176
+        ? modeName(payload.getFloat32(4, true), payload.getFloat32(8, true))
+        : command === 22
+          ? 'takeoff'
+          : command === 400
+            ? arms
+              ? 'arm'
+              : 'disarm'
+            : `command ${command}`
+    if (silent) this.find('G5', `${name} left while the pilot has the vehicle`)
+    const who = this.#explain(name, payload, liveBefore)
+    if (who === undefined) {
+      const again = [...this.#live].find((i) => COMMANDS[i.is.name]?.slice(0, i.frames).includes(name))
+      if (again === undefined) this.find('G5', `${name} left and nothing explains it`)
+      else this.find('G3', `${name} of ${again.id} (${again.sequence}) left twice`)
+    }
+    if (command === 400) return
+    this.#guard(name, liveBefore)
+    const mode = name === 'takeoff' ? 'TAKEOFF' : name
+    this.#ours.add(mode)
+    if (mode === 'LAND' || mode === 'RETURN') this.#landingSent = true
+  }
+
+  /** The mode guard of PROTOCOL 8, by what was delivered. */
+  #guard(name: string, liveBefore: ReadonlySet<Watched>): void {
+    if (!this.#permits(liveBefore)) {
+      const { mode } = this.#sight
+      const age_ms = mode && Math.round(this.at_ms - mode.received_ms)
+      this.find('G5', `${name} left against the mode guard: ${mode?.mode}/${mode?.intended} ${age_ms} ms old`)
+    }
+  }
+
+  #permits(live: ReadonlySet<Watched>): boolean {
+    const arming = [...live, ...this.#live].some((i) => i.armed)
+    const landedMax_ms = this.#maxAge_ms.get('landed')!
+    if (!arming && this.#sight.isParked(this.at_ms, landedMax_ms, this.#maxAge_ms.get('armed')!)) return true
+    const mode = this.#sight.mode?.mode ?? ''
+    return this.#sight.isGuarded(this.at_ms) && (mode === 'HOLD' || this.#ours.has(mode))
+  }
+
+  #explain(name: string, payload: DataView, liveBefore: ReadonlySet<Watched>): string | undefined {
+    for (const i of new Set([...liveBefore, ...this.#live, ...this.#cutOff])) {
+      if (i.is.kind === Kind.setpoint) {
+        if (name !== 'OFFBOARD' || i.frames < 3) continue
+        i.commanded = true
+        return i.id
+      }
+      if (COMMANDS[i.is.name]?.[i.frames] !== name) continue
+      i.frames++
+      if (name === 'arm') i.armed = true
+      if (name === 'takeoff') {
+        const asked = Math.fround((i.payload.alt ?? Number.NaN) + this.#sight.value('home.amsl'))
+        const got = payload.getFloat32(24, true)
+        if (Math.abs(asked - got) > 1.5) this.find('G2', `take-off to ${got} m, asked for ${asked}`)
+      }
+      return i.id
+    }
+    for (const debt of [...this.#debts].sort((a, b) => Number(b.owed) - Number(a.owed) || b.since_ms - a.since_ms)) {
+      let at = debt.names.indexOf(name)
+      if (at < 0) {
+        const after = debt.names.find((n) => FOLLOWS[n] === name || FOLLOWS[FOLLOWS[n] ?? ''] === name)
+        if (after === undefined) continue
+        debt.names.push(name)
+        at = debt.names.length - 1
+      }
+      const sends = (debt.sends.get(name) ?? 0) + 1
+      if (sends > SENDS_MAX) continue
+      debt.sends.set(name, sends)
+      debt.sent_ms = this.at_ms
+      debt.owed = false
+      this.#count(`contingency ${name}`)
+      return debt.why
+    }
+    // The HOLD after a landing.
+    return name === 'HOLD' && this.#landingSent && this.#sight.value('armed') === 0 ? 'landed' : undefined
+  }
+
+  #judgeSetpoint(
+    message: number,
+    payload: DataView,
+    bytes: Uint8Array,
+    silent: boolean,
+    liveBefore: ReadonlySet<Watched>,
+  ): void {
+    bytes.fill(0, 0, 4) // the time stamp
+    const candidates = [...new Set([...this.#live, ...liveBefore, ...this.#cutOff])].filter(
+      (i) => i.is.kind === Kind.setpoint,
+    )
+    const i = candidates.find((c) => this.#isOf(c, message, payload))
+    if (i === undefined) {
+      const live = candidates.map((c) => `${c.id} (${c.sequence})`).join(', ')
+      return this.find(candidates.length > 0 ? 'G2' : 'G5', `a setpoint left that is none of: ${live || 'no lease'}`)
+    }
+    if (i.first === undefined) i.first = bytes.slice()
+    else if (i.first.some((b, at) => b !== bytes[at])) this.find('G2', `a frame of ${i.id} differs from its first`)
+    if (silent) this.find('G5', `a setpoint of ${i.id} left while the pilot has the vehicle`)
+    if (this.at_ms - i.last_ms < 45) this.find('G2', `two frames of ${i.id} within 45 ms`)
+    i.frames++
+    i.last_ms = this.at_ms
+    this.#judgeWorld(i)
+  }
+
+  /** Whether it decodes to this component's payload. */
+  #isOf(i: Watched, message: number, payload: DataView): boolean {
+    const p = i.payload
+    const first = i.first && new DataView(i.first.buffer)
+    if (i.is.name === 'goto') {
+      const amsl = Math.fround(p.alt! + this.#sight.value('home.amsl'))
+      return (
+        message === 86 &&
+        payload.getInt32(4, true) === Math.round(p.lat! * 1e7) &&
+        payload.getInt32(8, true) === Math.round(p.lon! * 1e7) &&
+        payload.getFloat32(12, true) === (first === undefined ? amsl : first.getFloat32(12, true)) &&
+        payload.getUint16(48, true) === 0x0df8 &&
+        payload.getUint8(52) === 5
+      )
+    }
+    const down = Math.fround(this.#sight.value('local.down'))
+    return (
+      message === 84 &&
+      payload.getFloat32(16, true) === Math.fround(p.north!) &&
+      payload.getFloat32(20, true) === Math.fround(p.east!) &&
+      payload.getFloat32(12, true) === (first === undefined ? down : first.getFloat32(12, true)) &&
+      payload.getUint16(48, true) === 0x0de3 &&
+      payload.getUint8(52) === 1
+    )
+  }
+
+  /** G5: nothing that the frame rests on was unknown, stale or changed by what was delivered. */
+  #judgeWorld(i: Watched): void {
+    const { support, gate, tolerance } = this.#catalog.image.types[this.#catalog.types.indexOf(i.is)]!
+    const { now } = reads(...[...support, ...gate].map((c) => c.expression))
+    for (const field of [...now, ...tolerance.map((t) => t.field)]) this.#fresh(i, this.#catalog.fields[field]!.name)
+    for (const name of POSITIONED) this.#fresh(i, name)
+    const sight = this.#sight
+    const least = i.is.name === 'goto' ? 25 : 30
+    if (!(sight.value('battery.remaining') >= least)) this.find('G5', `a frame of ${i.id} left on a low battery`)
+    if (!(sight.value('gps.fix') >= 3)) this.find('G5', `a frame of ${i.id} left without a fix`)
+    if (sight.value('estimator.ok') !== 1) this.find('G5', `a frame of ${i.id} left on a bad estimate`)
+    if (!(sight.value('position.accuracy') <= 2)) this.find('G5', `a frame of ${i.id} left on a vague position`)
+    if (this.#paused) this.find('G5', `a frame of ${i.id} left while paused`)
+    if (i.is.name === 'goto' && i.mapAt !== this.#mapChanges) this.find('G5', `a frame of ${i.id} left on an old map`)
+  }
+
+  #fresh(i: Watched, name: string): void {
+    const age_ms = this.#sight.age_ms(name, this.at_ms)
+    if (age_ms <= this.#maxAge_ms.get(name)! + 1e-6) return
+    this.find('G5', `a frame of ${i.id} left while ${name} was ${Math.round(age_ms)} ms old`)
+  }
+
+  // What must follow an end
+
+  #owes(i: Watched, why: string): Debt {
+    const names: string[] = []
+    const { effect } = i.is
+    const add = (name: string): unknown => (name !== 'none' && !names.includes(word(name)) ? names.push(word(name)) : 0)
+    if ('otherwise' in effect) {
+      if (why.startsWith('completed')) add(effect.then)
+      else {
+        if (i.is.kind !== Kind.setpoint) for (const n of [...effect.undo.ground, ...effect.undo.air]) add(n)
+        add(effect.otherwise)
+      }
+    }
+    // A setpoint that only may have been engaged, by whoever was before it, need not be stopped.
+    const sure = i.is.kind !== Kind.setpoint || i.commanded
+    return this.#debt(`${i.id} (${i.sequence}) ${why}`, names, i.is.uses, names.length > 0 && sure)
+  }
+
+  #debt(why: string, names: string[], resource: string | undefined, owed: boolean): Debt {
+    const [sends, sent_ms] = [new Map<string, number>(), Number.POSITIVE_INFINITY]
+    return {
+      why,
+      names,
+      since_ms: this.at_ms,
+      resource,
+      owed,
+      sends,
+      sent_ms,
+      permittedSince_ms: undefined,
+      givenUp: false,
+    }
+  }
+
+  #settleDebts(before: ReadonlySet<Debt>, deaf: boolean): void {
+    this.#debts = this.#debts.filter((d) => d.names.length > 0)
+    for (const debt of this.#debts) {
+      if (!debt.owed) continue
+      const permitted = !deaf && this.#permits(NOBODY)
+      if (!permitted) debt.permittedSince_ms = undefined
+      else debt.permittedSince_ms ??= this.at_ms
+      const inherited = debt.why.endsWith(SESSION_ENDED) || debt.why === ORPHAN
+      const late =
+        inherited || before.has(debt) ? this.at_ms - (debt.permittedSince_ms ?? this.at_ms) > PERMITTED_MS : permitted
+      if (!late) continue
+      debt.owed = false
+      const given = debt.givenUp ? ', given up without a frame' : ''
+      this.find('G5', `no contingency of ${debt.names.join(' or ')} after: ${debt.why}${given}`)
+    }
+  }
+
+  /** A session that finds the vehicle armed and in Offboard (PROTOCOL 11). */
+  #judgeOrphan(): void {
+    const { mode, armed } = this.#sight
+    if (this.#orphanJudged || mode === undefined || !armed) return
+    this.#orphanJudged = true
+    if (mode.mode !== 'OFFBOARD' || mode.intended !== 'OFFBOARD' || this.#pilotControl || this.#debts.length > 0) return
+    this.#debts.push(this.#debt(ORPHAN, ['HOLD'], undefined, true))
+  }
+}
+
+const SESSION_ENDED = 'session ended'
+const ORPHAN = 'found flying in Offboard'
+const NOBODY: ReadonlySet<Watched> = new Set()
+const word = (contingency: string): string => (contingency === 'disarm' ? contingency : contingency.toUpperCase())
+const isMoving = (type: ComponentType): boolean =>
+  type.kind === Kind.command || type.kind === Kind.setpoint || type.kind === Kind.handoff
+const isComplete = (i: Watched): boolean =>
+  i.phase === 'completed' || (i.phase === 'released' && (i.is.kind === Kind.notice || i.is.kind === Kind.report))
+const isReached = (i: Watched, phase: string): boolean =>
+  isComplete(i) || (!ENDS.has(i.phase) && RANK[i.phase]! >= RANK[phase]!)
+const isLive = (i: Watched): boolean => !ENDS.has(i.phase) && !isComplete(i)
