@@ -3,22 +3,22 @@
 import { ClauseError } from '../catalog/clause.ts'
 import { suggestion } from '../catalog/suggestion.ts'
 import { type Clause, Variables } from './clause.ts'
+import type { Atom, CompiledRule } from './hearing.ts'
 import { printLiteral } from './print.ts'
 import { type Problem, refuse } from './problem.ts'
 import {
   ANY,
   type Asked,
   type Assignment,
-  EVENTS,
-  type EventName,
   type Invocation,
+  isAction,
   type Literal,
   type Position,
   type Reference,
   type Rule,
   type Value,
 } from './rule.ts'
-import { type Atom, type CompiledRule, RuleSet } from './ruleset.ts'
+import { RuleSet } from './ruleset.ts'
 import type { ClausePredicate, HostPredicate, Parameter, Predicate, Vocabulary } from './vocabulary.ts'
 
 /** The rules, compiled and indexed. Throws RuleError with everything that is wrong with any of them. */
@@ -30,7 +30,7 @@ export function checkRules(rules: readonly Rule[], vocabulary: Vocabulary): Rule
   // Only sound rules are compared: what shadows another must itself mean something.
   shadows(compiled, checker.problems)
   refuse(checker.problems)
-  return new RuleSet(compiled, [...checker.atoms.values()])
+  return new RuleSet(compiled, [...checker.atoms.values()], checker.variables)
 }
 
 /** One predicate with its arguments, and whether it can come out as true and as false. */
@@ -39,44 +39,45 @@ interface Meaning extends Atom {
 }
 
 const EITHER = { true: true, false: true }
-const isEvent = (word: string): word is EventName => EVENTS.some((event) => event === word)
 
 class Checker {
   readonly problems: Problem[] = []
   /** By how they are written, so that rules share them: a predicate is asked once an event. */
   readonly atoms = new Map<string, Meaning>()
+  readonly variables: Variables
   readonly #vocabulary: Vocabulary
-  readonly #variables: Variables
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary
-    this.#variables = new Variables(vocabulary)
+    this.variables = new Variables(vocabulary)
   }
 
   compile(rule: Rule): CompiledRule {
     const gate = this.#triggers(rule) && this.#vocabulary.gate
     const alternatives = rule.check.map((literals) => literals.map((literal) => this.#literal(literal, gate)))
     const possible = alternatives.filter((literals) => !literals.includes('false'))
-    if (possible.every(contradicts)) this.#problem(rule.check[0]![0]!.at, 'this check can never be true')
+    if (possible.every(isHopeless)) this.#problem(rule.check[0]![0]!.at, 'this check can never be true')
     for (const enforcement of rule.enforcements) {
       if (enforcement.kind === 'invoke_action') this.#invocation(enforcement)
       if (enforcement.kind === 'assign') this.#assignment(enforcement)
     }
+    // A clause that can never be true stays: while it is unknown it counts as true (G5).
     return { rule, alternatives: possible.map((literals) => literals.filter((literal) => typeof literal !== 'string')) }
   }
 
   /** Whether the rule is about something that is judged before an action. */
-  #triggers({ triggers, at }: Rule): boolean {
+  #triggers({ triggers }: Rule): boolean {
     const { events, actions } = this.#vocabulary
-    for (const trigger of triggers) {
-      if (trigger === ANY || actions.includes(trigger)) continue
-      if (isEvent(trigger)) {
-        if (!events.includes(trigger)) this.#problem(at, `event \`${trigger}\` is not raised here`)
-      } else {
-        this.#problem(at, `unknown event \`${trigger}\`${suggestion(trigger, [ANY, ...events, ...actions])}`)
+    for (const { event, at } of triggers) {
+      if (isAction(event)) {
+        if (!actions.includes(event)) {
+          this.#problem(at, `unknown event \`${event}\`${suggestion(event, [ANY, ...events, ...actions])}`)
+        }
+      } else if (event !== ANY && !events.some((raised) => raised === event)) {
+        this.#problem(at, `event \`${event}\` is not raised here`)
       }
     }
-    return triggers.some((trigger) => trigger === 'before_action' || !isEvent(trigger))
+    return triggers.some(({ event }) => event === 'before_action' || event === ANY || isAction(event))
   }
 
   #literal(literal: Literal, gate: boolean): CompiledLiteral {
@@ -88,9 +89,9 @@ class Checker {
       this.#problem(at, `predicate \`${name}\` answers later, and this rule is judged in a gate`)
     }
     const { canBe } = atom
-    if (!canBe.true && !canBe.false) this.#problem(at, `\`${printLiteral(literal)}\` is never known`)
-    else if (!(negated ? canBe.false : canBe.true)) return 'false'
-    return { atom: atom.index, negated }
+    const isKnowable = canBe.true || canBe.false
+    if (!isKnowable) this.#problem(at, `\`${printLiteral(literal)}\` can never be known`)
+    return { atom: atom.index, negated, hopeless: isKnowable && !(negated ? canBe.false : canBe.true) }
   }
 
   #atom(literal: Asked): Meaning | undefined {
@@ -114,12 +115,12 @@ class Checker {
     const index = this.atoms.size
     if (isHost(predicate)) {
       const { test, asynchronous = false } = predicate
-      return { index, written, asynchronous, canBe: EITHER, test: (context) => test(args, context) }
+      return { index, written, asynchronous, canBe: EITHER, clause: undefined, host: (context) => test(args, context) }
     }
     const constants = new Map((predicate.parameters ?? []).map((parameter, i) => [parameter.name, args[i] as number]))
     try {
-      const { test, canBe } = this.#variables.compile(predicate.clause, constants)
-      return { index, written, asynchronous: false, canBe, test }
+      const { test, canBe } = this.variables.compile(predicate.clause, constants)
+      return { index, written, asynchronous: false, canBe, clause: test, host: undefined }
     } catch (error) {
       if (!(error instanceof ClauseError)) throw error
       const { position, message } = error
@@ -149,9 +150,9 @@ class Checker {
   }
 
   #value(value: Value): void {
-    if (value.kind === 'list') value.items.forEach((item) => void this.#value(item))
-    if (value.kind === 'map') value.entries.forEach(([, inner]) => void this.#value(inner))
-    if (value.kind === 'invoke_action') this.#invocation(value)
+    if (value.kind === 'list') for (const item of value.items) this.#value(item)
+    if (value.kind === 'map') for (const [, inner] of value.entries) this.#value(inner)
+    if (value.kind === 'invoke_action') this.#problem(value.at, 'an invocation inside another has no answer')
     if (value.kind === 'reference') this.#reference(value)
   }
 
@@ -179,15 +180,18 @@ class Checker {
   }
 }
 
-type CompiledLiteral = CompiledRule['alternatives'][number][number] | 'true' | 'false'
+/** A literal and whether it is false for all values that its clause can see, or a constant. */
+type CompiledLiteral =
+  | (CompiledRule['alternatives'][number][number] & { readonly hopeless: boolean })
+  | 'true'
+  | 'false'
 
 const isHost = (predicate: HostPredicate | ClausePredicate): predicate is HostPredicate => 'test' in predicate
 
-/** `p & !p`. */
-function contradicts(literals: readonly CompiledLiteral[]): boolean {
-  return literals.some(
-    (a) => typeof a !== 'string' && literals.some((b) => typeof b !== 'string' && a.atom === b.atom && a.negated !== b.negated),
-  )
+/** One literal can never be true, or two contradict each other: `p & !p`. */
+function isHopeless(literals: readonly CompiledLiteral[]): boolean {
+  const asked = literals.filter((literal) => typeof literal !== 'string')
+  return asked.some((a) => a.hopeless || asked.some((b) => a.atom === b.atom && a.negated !== b.negated))
 }
 
 function duplicates(rules: readonly Rule[], problems: Problem[]): void {
@@ -217,14 +221,14 @@ function shadows(rules: readonly CompiledRule[], problems: Problem[]): void {
 function shadow(earlier: CompiledRule, later: CompiledRule): boolean {
   return (
     earlier.rule.enforcements.some(({ kind }) => kind === 'stop') &&
-    later.rule.triggers.every((trigger) => covers(earlier.rule.triggers, trigger)) &&
+    later.rule.triggers.every(({ event }) => covers(earlier.rule, event)) &&
     later.alternatives.every((case_) => earlier.alternatives.some((weaker) => implies(case_, weaker)))
   )
 }
 
-function covers(triggers: readonly string[], trigger: string): boolean {
-  if (triggers.includes(trigger) || triggers.includes(ANY)) return true
-  return trigger !== ANY && !isEvent(trigger) && triggers.includes('before_action')
+function covers({ triggers }: Rule, event: string): boolean {
+  const has = (wanted: string): boolean => triggers.some((trigger) => trigger.event === wanted)
+  return has(event) || has(ANY) || (isAction(event) && has('before_action'))
 }
 
 type Alternative = CompiledRule['alternatives'][number]

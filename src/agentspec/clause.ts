@@ -8,7 +8,7 @@ import { ANY, BOOLEAN, type Ranges, range } from '../catalog/range.ts'
 import { EARTH_RADIUS_M, type Expression } from '../core/expression.ts'
 import type { Context, Variable, Vocabulary } from './vocabulary.ts'
 
-/** Thrown where a clause is unknown. Not an Error: nobody needs a stack, and a gate has no time for one. */
+/** Why a clause is neither true nor false. Not an Error: nobody needs a stack, and a gate has no time for one. */
 export class Unknown {
   readonly what: string
   constructor(what: string) {
@@ -17,46 +17,94 @@ export class Unknown {
 }
 
 export interface Clause {
-  /** Throws Unknown. */
-  readonly test: (context: Context) => boolean
+  readonly test: (scene: Scene) => boolean | Unknown
   /** Whether some values make it true, and some false. */
   readonly canBe: { readonly true: boolean; readonly false: boolean }
 }
 
-type Reader = (context: Context) => number
+/** What clauses see of a step: read once, however many clauses name a variable. */
+export interface Scene {
+  /** By number: those of the state, then those of the payload. NaN is unknown. A member of an enumeration is its number. */
+  readonly values: Float64Array
+  readonly payload: Context['payload']
+}
+
+type Reader = (scene: Scene) => number
+
+interface Entry {
+  readonly name: string
+  readonly type: Variable
+  readonly read: (value: unknown) => number
+}
 
 /** The variables of a vocabulary, ready for the clauses of its predicates. */
 export class Variables {
+  readonly #state: readonly Entry[]
+  readonly #payload: readonly Entry[]
   readonly #fields: ReadonlyMap<string, ScopeField>
-  readonly #state: readonly (readonly [name: string, type: Variable])[]
-  readonly #payload: readonly PayloadField[]
+  readonly #slots: readonly PayloadField[]
 
   constructor({ state, payload }: Pick<Vocabulary, 'state' | 'payload'>) {
-    this.#state = Object.entries(state)
-    this.#fields = new Map(this.#state.map(([name, type], index) => [name, field(name, type, index)]))
-    this.#payload = Object.entries(payload).map(([name, type]) => slot(name, type))
+    this.#state = Object.entries(state).map(([name, type]) => ({ name, type, read: numberOf(type) }))
+    this.#payload = Object.entries(payload).map(([name, type]) => ({ name, type, read: numberOf(type) }))
+    this.#fields = new Map(this.#state.map(({ name, type }, index) => [name, field(name, type, index)]))
+    this.#slots = this.#payload.map(({ name, type }) => slot(name, type))
+  }
+
+  read({ state, payload }: Context): Scene {
+    const fields = this.#state.length
+    const values = new Float64Array(fields + this.#payload.length)
+    for (let i = 0; i < fields; i++) {
+      const { name, read } = this.#state[i]!
+      values[i] = read(own(state, name))
+    }
+    for (let i = 0; i < this.#payload.length; i++) {
+      const { name, read } = this.#payload[i]!
+      values[fields + i] = read(own(payload, name))
+    }
+    return { values, payload }
   }
 
   /** Throws ClauseError. */
   compile(text: string, constants: ReadonlyMap<string, number>): Clause {
-    const scope: Scope = { fields: this.#fields, payload: this.#payload, constants, role: 'clause' }
+    const scope: Scope = { fields: this.#fields, payload: this.#slots, constants, role: 'clause' }
     const expression = compileClause(text, scope)
+    const needs = this.#needs(expression)
     const value = this.#reader(expression)
+    const test = (scene: Scene): boolean | Unknown => {
+      for (let i = 0; i < needs.length; i++) {
+        const { index, unknown } = needs[i]!
+        if (Number.isNaN(scene.values[index])) return unknown
+      }
+      try {
+        return value(scene) === 1
+      } catch (unknown) {
+        if (unknown instanceof Unknown) return unknown
+        throw unknown
+      }
+    }
     const { lo, hi } = range(expression, this.#ranges())
-    return { test: (context) => value(context) === 1, canBe: { true: hi >= 1, false: lo <= 0 && hi >= 0 } }
+    return { test, canBe: { true: hi >= 1, false: lo <= 0 && hi >= 0 } }
   }
 
   #ranges(): Ranges {
     const of = (type: Variable) =>
       type === 'boolean' ? BOOLEAN : typeof type === 'string' ? ANY : { lo: 0, hi: type.length - 1 }
     return {
-      field: (index) => of(this.#state[index]![1]),
-      slot: (index) => {
-        const { kind, values } = this.#payload[index]!
-        return of(values ?? (kind === 'boolean' ? 'boolean' : 'number'))
-      },
+      field: (index) => of(this.#state[index]!.type),
+      slot: (index) => of(this.#payload[index]!.type),
       optional: () => true,
     }
+  }
+
+  /** Every number that is named must be known, whichever branch would have been taken; after a `has` it may be absent. */
+  #needs(e: Expression): readonly { readonly index: number; readonly unknown: Unknown }[] {
+    if (e.op === 'now') return [{ index: e.field, unknown: new Unknown(`state.${this.#state[e.field]!.name}`) }]
+    if (e.op === 'payload' && !e.guarded) {
+      const unknown = new Unknown(`payload.${this.#payload[e.slot]!.name}`)
+      return [{ index: this.#state.length + e.slot, unknown }]
+    }
+    return 'args' in e ? e.args.flatMap((arg) => this.#needs(arg)) : []
   }
 
   #reader(e: Expression): Reader {
@@ -68,19 +116,19 @@ export class Variables {
         return () => value
       }
       case 'now': {
-        const [name, type] = this.#state[e.field]!
-        const unknown = new Unknown(`state.${name}`)
-        const read = numberOf(type, unknown)
-        return ({ state }) => read(own(state, name))
+        const { field: index } = e
+        return ({ values }) => values[index]!
       }
       case 'payload': {
-        const { name, kind, values } = this.#payload[e.slot]!
+        const { name } = this.#payload[e.slot]!
+        const index = this.#state.length + e.slot
+        if (!e.guarded) return ({ values }) => values[index]!
         const unknown = new Unknown(`payload.${name}`)
-        const read = numberOf(values ?? (kind === 'boolean' ? 'boolean' : 'number'), unknown)
-        if (!e.guarded) return ({ payload }) => read(own(payload, name))
-        return ({ payload }) => {
-          const value = own(payload, name)
-          return value === undefined ? 0 : read(value)
+        return ({ values, payload }) => {
+          const value = values[index]!
+          if (!Number.isNaN(value)) return value
+          if (own(payload, name) === undefined) return 0
+          throw unknown
         }
       }
       case 'has': {
@@ -157,31 +205,18 @@ export function own(record: Readonly<Record<string, unknown>> | undefined, name:
   return record !== undefined && Object.hasOwn(record, name) ? (record[name] ?? undefined) : undefined
 }
 
-function numberOf(type: Variable, unknown: Unknown): (value: unknown) => number {
-  if (type === 'boolean') {
-    return (value) => {
-      if (typeof value !== 'boolean') throw unknown
-      return value ? 1 : 0
-    }
-  }
-  if (type === 'number' || type === 'string') {
-    return (value) => {
-      if (typeof value !== 'number' || value - value !== 0) throw unknown
-      return value
-    }
-  }
-  const members = new Map(type.map((member, i) => [member, i]))
-  return (value) => {
-    const number = typeof value === 'string' ? members.get(value) : undefined
-    if (number === undefined) throw unknown
-    return number
-  }
+/** How a value of this type is read; NaN for what is not one, or not finite. Strings are never numbers. */
+function numberOf(type: Variable): (value: unknown) => number {
+  if (type === 'boolean') return (value) => (value === true ? 1 : value === false ? 0 : Number.NaN)
+  if (typeof type === 'string') return (value) => (Number.isFinite(value) ? (value as number) : Number.NaN)
+  const members = new Map<unknown, number>(type.map((member, i) => [member, i]))
+  return (value) => members.get(value) ?? Number.NaN
 }
 
 const NOT_FINITE = new Unknown('a result that is not finite')
 
 function finite(value: number): number {
-  if (value - value !== 0) throw NOT_FINITE
+  if (!Number.isFinite(value)) throw NOT_FINITE
   return value
 }
 

@@ -10,7 +10,18 @@ import {
   tokenLabel,
 } from 'chevrotain'
 import { suggestion } from '../catalog/suggestion.ts'
-import type { Enforcement, Invocation, ListValue, Literal, MapValue, Position, Question, Rule, Value } from './rule.ts'
+import type {
+  Enforcement,
+  Invocation,
+  ListValue,
+  Literal,
+  MapValue,
+  Position,
+  Question,
+  Rule,
+  Trigger,
+  Value,
+} from './rule.ts'
 import * as T from './token.ts'
 
 const DECISIONS = ['stop', 'skip', 'none'] as const
@@ -89,19 +100,19 @@ export class Grammar extends EmbeddedActionsParser {
     return { id: this.CONSUME(T.Name).image, at: this.#at(start) }
   })
 
-  readonly trigger = this.RULE('trigger', (): string[] => {
-    const events: string[] = []
+  readonly trigger = this.RULE('trigger', (): Trigger[] => {
+    const events: Trigger[] = []
     this.CONSUME(T.TriggerWord)
     this.AT_LEAST_ONE_SEP({ SEP: T.Or, DEF: () => events.push(this.SUBRULE(this.event)) })
     return events
   })
 
   /** Household agents have actions of two words: `turn on`. */
-  readonly event = this.#inner('event', (): string => {
-    const words: string[] = []
-    this.AT_LEAST_ONE(() => words.push(this.CONSUME(T.Name).image))
-    const event = words.join(' ')
-    return SYNONYMS.get(event) ?? event
+  readonly event = this.#inner('event', (): Trigger => {
+    const words = [this.CONSUME(T.Name)]
+    this.MANY(() => words.push(this.CONSUME2(T.Name)))
+    const event = words.map(({ image }) => image).join(' ')
+    return { event: SYNONYMS.get(event) ?? event, at: this.#at(words[0]!) }
   })
 
   readonly check = this.RULE('check', (): Literal[][] => {

@@ -6,7 +6,7 @@ import type { Enforcement, Literal, Rule, Value } from './rule.ts'
 export function printRule({ id, triggers, check, enforcements }: Rule): string {
   return [
     `rule @${id}`,
-    `trigger ${triggers.join(' | ')}`,
+    `trigger ${triggers.map(({ event }) => event).join(' | ')}`,
     `check ${check.map((alternative) => alternative.map(printLiteral).join(' & ')).join('\n    | ')}`,
     'enforce',
     ...enforcements.map((enforcement) => `    ${printEnforcement(enforcement)}`),

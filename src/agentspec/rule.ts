@@ -3,12 +3,18 @@
 /** A rule is violated when one of its events occurs and its check is true; then its enforcements apply, in order. */
 export interface Rule {
   readonly id: string
-  /** Event words, or names of actions: one of them must occur. */
-  readonly triggers: readonly string[]
+  /** One of them must occur. Not empty. */
+  readonly triggers: readonly Trigger[]
   /** Alternatives of literals: true when every literal of one alternative is. Neither level is empty. */
   readonly check: readonly (readonly Literal[])[]
   /** Not empty. */
   readonly enforcements: readonly Enforcement[]
+  readonly at: Position
+}
+
+/** An event word, `any`, or the name of an action. */
+export interface Trigger {
+  readonly event: string
   readonly at: Position
 }
 
@@ -101,13 +107,16 @@ export type EventName = (typeof EVENTS)[number]
 /** The trigger that every event answers to. */
 export const ANY = 'any'
 
+/** A trigger word that is no event's, and so an action's. */
+export const isAction = (word: string): boolean => word !== ANY && !EVENTS.some((event) => event === word)
+
 /** Outcomes of a step, the strictest first. An assignment counts as `invoke_action`. */
 export const OUTCOMES = ['stop', 'skip', 'user_inspection', 'llm_self_examine', 'invoke_action', 'none'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
 export const outcomeOf = ({ kind }: Enforcement): Outcome => (kind === 'assign' ? 'invoke_action' : kind)
 
+const RANK = Object.fromEntries(OUTCOMES.map((outcome, rank) => [outcome, rank])) as Readonly<Record<Outcome, number>>
+
 /** The stricter of two outcomes. */
-export function strictest(a: Outcome, b: Outcome): Outcome {
-  return OUTCOMES.indexOf(a) < OUTCOMES.indexOf(b) ? a : b
-}
+export const strictest = (a: Outcome, b: Outcome): Outcome => (RANK[a] < RANK[b] ? a : b)

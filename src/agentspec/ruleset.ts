@@ -1,10 +1,11 @@
 // Checked rules at work (PROTOCOL 13). All rules of an event are looked at and all that are violated apply, in the order of
-// the file. No rule's answer depends on another rule, and each distinct predicate is asked once an event.
+// the file; no rule's answer depends on another rule.
 //
-// G5: a predicate that throws, is unknown, answers no boolean or, in a gate, does not answer at once counts as true, with or
-// without `!`; so does an inspection that is not answered with yes count as refused.
+// G5: what cannot be known counts against the step. In a gate, a predicate that does not answer at once counts as true; an
+// inspection that is not answered with yes is refused; what cannot be carried out skips the step.
 
-import { own, Unknown } from './clause.ts'
+import { own, Unknown, type Variables } from './clause.ts'
+import { type Atom, type CompiledRule, Hearing, why } from './hearing.ts'
 import { printEnforcement } from './print.ts'
 import {
   ANY,
@@ -12,9 +13,11 @@ import {
   type Enforcement,
   EVENTS,
   type Invocation,
+  isAction,
+  type MapValue,
   type Outcome,
   outcomeOf,
-  type Question,
+  type Reference,
   type Rule,
   strictest,
   type Value,
@@ -31,7 +34,7 @@ export interface Hooks {
   readonly inspect: (inquiry: Inquiry) => boolean | Promise<boolean>
   /** Asks the model for another step; undefined: it has none. */
   readonly examine: (inquiry: Inquiry) => Step | undefined | Promise<Step | undefined>
-  /** Does what an invocation or an assignment says. Its answer is the value of an invocation inside another. */
+  /** Does what an invocation or an assignment says; the arguments of an assignment are empty. Throwing, it has failed. */
   readonly invoke: (
     enforcement: Invocation | Assignment,
     args: Readonly<Record<string, unknown>>,
@@ -47,44 +50,24 @@ export interface Inquiry {
   readonly step: Step
 }
 
-/** A predicate with its arguments. */
-export interface Atom {
-  readonly index: number
-  /** As rules write it, without `!`. */
-  readonly written: string
-  readonly asynchronous: boolean
-  /** Throws Unknown, or whatever a host throws. */
-  readonly test: (context: Context) => unknown
-}
-
-export interface CompiledRule {
-  readonly rule: Rule
-  /** Without constants: an empty alternative is true. */
-  readonly alternatives: readonly (readonly { readonly atom: number; readonly negated: boolean }[])[]
-}
-
-/** Of an atom, in one event. */
-const UNASKED = 0
-const FALSE = 1
-const TRUE = 2
-const FAULTY = 3
-
 export class RuleSet {
   readonly rules: readonly Rule[]
   readonly #atoms: readonly Atom[]
+  readonly #variables: Variables
   /** By trigger word of the event; actions have all of `before_action` in theirs. What no rule names answers to `any`. */
   readonly #byEvent: ReadonlyMap<string, readonly CompiledRule[]>
   readonly #byAction: ReadonlyMap<string, readonly CompiledRule[]>
 
   /** Made by `checkRules`. */
-  constructor(compiled: readonly CompiledRule[], atoms: readonly Atom[]) {
+  constructor(compiled: readonly CompiledRule[], atoms: readonly Atom[], variables: Variables) {
     this.rules = compiled.map(({ rule }) => rule)
     this.#atoms = atoms
+    this.#variables = variables
     const under = (...words: string[]) =>
-      compiled.filter(({ rule }) => rule.triggers.some((trigger) => words.includes(trigger)))
-    const words = new Set(this.rules.flatMap(({ triggers }) => triggers))
+      compiled.filter(({ rule }) => rule.triggers.some(({ event }) => words.includes(event)))
+    const names = this.rules.flatMap(({ triggers }) => triggers.map(({ event }) => event)).filter(isAction)
     this.#byEvent = new Map(EVENTS.map((event) => [event, under(event, ANY)]))
-    this.#byAction = new Map([...words].map((action) => [action, under(action, 'before_action', ANY)]))
+    this.#byAction = new Map(names.map((action) => [action, under(action, 'before_action', ANY)]))
   }
 
   /**
@@ -92,35 +75,35 @@ export class RuleSet {
    * caller's business; while its outcome is stricter than `invoke_action` the step must not happen.
    */
   judge(event: Event, context: Context): Verdict {
-    const faults: Fault[] = []
-    const run = this.#violations(event, context, faults)
-    let round = run.next()
-    while (!round.done) {
+    const hearing = new Hearing(context, this.#atoms, this.#variables)
+    const rules = this.#rulesOf(event)
+    let violated = hearing.violated(rules)
+    while ('promise' in violated) {
+      const { atom, rule, promise } = violated
       // Nobody waits for it, but its failure must not become an unhandled rejection.
-      round.value.catch(() => undefined)
-      round = run.throw(new Late())
+      promise.catch(() => undefined)
+      hearing.miss(atom, rule, 'did not answer at once')
+      violated = hearing.violated(rules)
     }
-    const violated = round.value
-    return violated.length === 0 && faults.length === 0 ? NOTHING : decide(violated, context, faults)
+    return decide(violated, context, hearing.faults)
   }
 
   /** The verdict, with everything carried out: persons and the model asked, actions invoked, in order. */
   async evaluate(event: Event, context: Context, hooks: Hooks): Promise<Verdict> {
-    const faults: Fault[] = []
-    const run = this.#violations(event, context, faults)
-    let round = run.next()
-    while (!round.done) {
-      let answer: unknown
+    const hearing = new Hearing(context, this.#atoms, this.#variables)
+    const rules = this.#rulesOf(event)
+    let violated = hearing.violated(rules)
+    while ('promise' in violated) {
+      const { atom, rule, promise } = violated
       try {
-        answer = await round.value
+        hearing.answer(atom, rule, await promise)
       } catch (error) {
-        round = run.throw(error)
-        continue
+        hearing.miss(atom, rule, why(error))
       }
-      round = run.next(answer)
+      violated = hearing.violated(rules)
     }
-    const violated = round.value.map(({ rule }) => rule)
-    const { verdict, next } = await new Enforcer({ event, context }, violated, faults, hooks).run()
+    const decided = decide(violated, context, hearing.faults)
+    const { verdict, next } = await carryOut(decided, { event, context }, hooks)
     if (next === undefined) return verdict
     const examined = (context.examined ?? 0) + 1
     const after = await this.evaluate(next.event, { ...next.context, examined }, hooks)
@@ -137,46 +120,6 @@ export class RuleSet {
     const ofAction = name === 'before_action' && action !== undefined ? this.#byAction.get(action) : undefined
     return ofAction ?? this.#byEvent.get(name)!
   }
-
-  /** Yields what predicates promise; is given the answer, or thrown why there is none. */
-  *#violations(
-    event: Event,
-    context: Context,
-    faults: Fault[],
-  ): Generator<Promise<unknown>, readonly CompiledRule[], unknown> {
-    const answers = new Uint8Array(this.#atoms.length)
-    const violated: CompiledRule[] = []
-    for (const compiled of this.#rulesOf(event)) {
-      for (const literals of compiled.alternatives) {
-        let holds = true
-        for (const { atom, negated } of literals) {
-          let answer = answers[atom]!
-          if (answer === UNASKED) {
-            const { test, written } = this.#atoms[atom]!
-            try {
-              let said = test(context)
-              if (said instanceof Promise) said = yield said
-              if (typeof said !== 'boolean') throw new Unknown('the answer, which is no boolean,')
-              answer = said ? TRUE : FALSE
-            } catch (error) {
-              answer = FAULTY
-              faults.push({ rule: compiled.rule.id, what: written, reason: why(error) })
-            }
-            answers[atom] = answer
-          }
-          if (answer !== FAULTY && (answer === TRUE) === negated) {
-            holds = false
-            break
-          }
-        }
-        if (holds) {
-          violated.push(compiled)
-          break
-        }
-      }
-    }
-    return violated
-  }
 }
 
 const NOTHING: Verdict = Object.freeze({
@@ -187,25 +130,13 @@ const NOTHING: Verdict = Object.freeze({
   candidate: undefined,
 })
 
-class Late extends Error {
-  override readonly message = 'did not answer at once'
-}
+const holdsBack = (outcome: Outcome): boolean => outcome === 'stop' || outcome === 'skip'
 
-function why(error: unknown): string {
-  if (error instanceof Unknown) return `${error.what} is unknown`
-  return error instanceof Error ? error.message : String(error)
-}
-
-const isQuestion = (enforcement: Enforcement): enforcement is Question =>
-  enforcement.kind === 'user_inspection' || enforcement.kind === 'llm_self_examine'
-
-/** Whether the step is held back whatever the answers are, so that nobody need be asked. */
-const isHeld = (rules: readonly Rule[]): boolean =>
-  rules.some(({ enforcements }) => enforcements.some(({ kind }) => kind === 'stop' || kind === 'skip'))
-
+/** What can be said without waiting for anybody. */
 function decide(compiled: readonly CompiledRule[], context: Context, faults: Fault[]): Verdict {
+  if (compiled.length === 0 && faults.length === 0) return NOTHING
   const violated = compiled.map(({ rule }) => rule)
-  const held = isHeld(violated)
+  const held = violated.some(({ enforcements }) => enforcements.some((e) => holdsBack(outcomeOf(e))))
   let outcome: Outcome = 'none'
   const applied: Applied[] = []
   for (const rule of violated) {
@@ -213,24 +144,114 @@ function decide(compiled: readonly CompiledRule[], context: Context, faults: Fau
       let counts = outcomeOf(enforcement)
       let result: Result = 'pending'
       let args: Record<string, unknown> | undefined
-      if (enforcement.kind === 'invoke_action') {
-        try {
-          args = entries(enforcement.arguments, ({ action }) => {
-            throw new Error(`\`${action}\` inside another invocation answers later`)
-          }, context) as Record<string, unknown>
-        } catch (error) {
-          faults.push(failure(rule, enforcement, error))
-          ;[counts, result] = ['skip', 'failed']
-        }
-      } else if (isQuestion(enforcement)) {
-        if (held) result = 'moot'
-        else if (enforcement.kind === 'llm_self_examine' && exhausted(context)) [counts, result] = ['skip', 'withdrawn']
-      } else if (enforcement.kind !== 'assign') {
-        result = 'applied'
+      switch (enforcement.kind) {
+        case 'stop':
+        case 'skip':
+        case 'none':
+          result = 'applied'
+          break
+        case 'user_inspection':
+          if (held) result = 'moot'
+          break
+        case 'llm_self_examine':
+          if (held) result = 'moot'
+          else if ((context.examined ?? 0) >= EXAMINATIONS_MAX) [counts, result] = ['skip', 'withdrawn']
+          break
+        case 'invoke_action':
+          try {
+            args = record(enforcement.arguments, context)
+          } catch (error) {
+            faults.push(failure(rule, enforcement, error))
+            ;[counts, result] = ['skip', 'failed']
+          }
       }
       outcome = strictest(outcome, counts)
       applied.push({ rule, enforcement, arguments: args, result })
     }
   }
   return { outcome, applied, violated, faults, candidate: undefined }
+}
+
+/** Does what is pending, in order. Once the step is held back nobody is asked; what is to be invoked still is. */
+async function carryOut(
+  { applied, violated, faults: before, outcome: decided }: Verdict,
+  step: Step,
+  hooks: Hooks,
+): Promise<{ verdict: Verdict; next: Step | undefined }> {
+  const faults = [...before]
+  const done: Applied[] = []
+  let outcome: Outcome = holdsBack(decided) ? decided : 'none'
+  let next: Step | undefined
+
+  const attempt = async <T>({ rule, enforcement }: Applied, act: () => T | Promise<T>): Promise<T | Error> => {
+    try {
+      return await act()
+    } catch (error) {
+      const fault = failure(rule, enforcement, error)
+      faults.push(fault)
+      return new Error(fault.reason)
+    }
+  }
+  const carry = async (pending: Applied): Promise<[Outcome, Result]> => {
+    const { rule, enforcement } = pending
+    if (enforcement.kind === 'invoke_action' || enforcement.kind === 'assign') {
+      const args = pending.arguments ?? {}
+      const failed = (await attempt(pending, () => hooks.invoke(enforcement, args, step))) instanceof Error
+      return failed ? ['skip', 'failed'] : ['invoke_action', 'applied']
+    }
+    if (!('message' in enforcement) || holdsBack(outcome) || next !== undefined) return ['none', 'moot']
+    const inquiry: Inquiry = { rule, message: enforcement.message, violated, step }
+    if (enforcement.kind === 'user_inspection') {
+      const approved = (await attempt(pending, () => hooks.inspect(inquiry))) === true
+      return approved ? ['none', 'approved'] : ['stop', 'refused']
+    }
+    const proposed = (await attempt(pending, () => hooks.examine(inquiry))) ?? undefined
+    if (proposed === undefined || proposed instanceof Error) return ['skip', 'withdrawn']
+    next = proposed
+    return ['none', 'examined']
+  }
+
+  for (const entry of applied) {
+    if (entry.result !== 'pending') {
+      done.push(entry)
+      continue
+    }
+    const [counts, result] = await carry(entry)
+    outcome = strictest(outcome, counts)
+    done.push({ ...entry, result })
+  }
+  const verdict: Verdict = { outcome, applied: done, violated, faults, candidate: undefined }
+  return { verdict, next: holdsBack(outcome) ? undefined : next }
+}
+
+function failure(rule: Rule, enforcement: Enforcement, error: unknown): Fault {
+  return { rule: rule.id, what: printEnforcement(enforcement), reason: why(error) }
+}
+
+/** The arguments of an invocation as plain data. Throws Unknown where a reference leads nowhere. */
+function record({ entries }: MapValue, context: Context): Record<string, unknown> {
+  return Object.fromEntries(entries.map(([key, value]) => [key, plain(value, context)]))
+}
+
+function plain(value: Value, context: Context): unknown {
+  switch (value.kind) {
+    case 'scalar':
+      return value.value
+    case 'list':
+      return value.items.map((item) => plain(item, context))
+    case 'map':
+      return record(value, context)
+    case 'reference':
+      return look(value, context)
+    case 'invoke_action':
+      throw new Error('an invocation inside another has no answer')
+  }
+}
+
+function look({ root, path }: Reference, context: Context): unknown {
+  let at: unknown = root === 'state' ? context.state : context.payload
+  for (const key of path)
+    at = typeof at === 'object' && at !== null ? own(at as Record<string, unknown>, key) : undefined
+  if (at === undefined) throw new Unknown([root, ...path].join('.'))
+  return at
 }

@@ -39,15 +39,7 @@ export interface Applied {
  * `approved`, `refused`: a person's answer; `examined`: the model proposed another step, `withdrawn`: it proposed none, or
  * had its three chances; `failed`: it could not be carried out, and the step is skipped.
  */
-export type Result =
-  | 'applied'
-  | 'pending'
-  | 'moot'
-  | 'approved'
-  | 'refused'
-  | 'examined'
-  | 'withdrawn'
-  | 'failed'
+export type Result = 'applied' | 'pending' | 'moot' | 'approved' | 'refused' | 'examined' | 'withdrawn' | 'failed'
 
 export interface Fault {
   readonly rule: string

@@ -38,7 +38,7 @@ export interface HostPredicate {
  * knows: `cited`, `age`, `unchanged`, `drift`. Its parameters, all numbers, are `constants.<name>` in it.
  */
 export interface ClausePredicate {
-  readonly parameters?: readonly Parameter[]
+  readonly parameters?: readonly (Parameter & { readonly type: 'number' })[]
   readonly clause: string
 }
 
