@@ -9,12 +9,15 @@ import { loadCatalog } from '../src/catalog/load.ts'
 import { Source } from '../src/catalog/source.ts'
 import { suggestion } from '../src/catalog/suggestion.ts'
 import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
+import { Policy } from '../src/protocol/policy.ts'
 
 export interface Config {
   /** Names the topics: `halo/v1/<vehicle>`. */
   readonly vehicle: string
   /** Absolute path of the catalog. */
   readonly catalog: string
+  /** Absolute paths of the rule files, in the order in which they apply. */
+  readonly rules: readonly string[]
   readonly mavlink: {
     /** `udpin://host:port`, `udpout://host:port` or `tcpout://host:port`. */
     readonly endpoint: string
@@ -64,6 +67,7 @@ const mqtt = z
 const schema = z.strictObject({
   vehicle: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ and -'),
   catalog: z.string().min(1),
+  rules: z.array(z.string().min(1)).default([]),
   mavlink: z.strictObject({
     endpoint: z
       .string()
@@ -103,11 +107,12 @@ export function parseConfig(text: string, file: string): Config {
     for (const issue of parsed.error.issues) report(source, issue)
     throw new ConfigError(source.problems)
   }
-  const { vehicle, catalog, mavlink, mqtt: broker, journal, log } = parsed.data
+  const { vehicle, catalog, rules, mavlink, mqtt: broker, journal, log } = parsed.data
   const folder = dirname(resolve(file))
   return {
     vehicle,
     catalog: resolve(folder, catalog),
+    rules: rules.map((file) => resolve(folder, file)),
     mavlink,
     mqtt:
       broker.embedded === undefined
@@ -121,6 +126,13 @@ export function parseConfig(text: string, file: string): Config {
 /** The catalog that it names. Throws `CatalogError`, or the error of the file system. */
 export function readCatalog({ catalog }: Config): Catalog {
   return loadCatalog(readFileSync(catalog, 'utf8'), relative(process.cwd(), catalog), PROFILES)
+}
+
+/** The rules that it names, against that catalog; undefined where it names none. Throws `RuleError`. */
+export function readPolicy({ rules }: Config, catalog: Catalog): Policy | undefined {
+  if (rules.length === 0) return undefined
+  const files = rules.map((file) => ({ file: relative(process.cwd(), file), text: readFileSync(file, 'utf8') }))
+  return new Policy(files, catalog)
 }
 
 function report(source: Source, issue: z.core.$ZodIssue): void {

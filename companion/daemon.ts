@@ -12,7 +12,7 @@ import { Runtime } from '../src/protocol/runtime.ts'
 import { encode } from '../src/response/write.ts'
 import { Adapter } from './adapter/adapter.ts'
 import { Clock } from './clock.ts'
-import { type Config, readCatalog } from './config.ts'
+import { type Config, readCatalog, readPolicy } from './config.ts'
 import { FileJournal } from './journal.ts'
 import { openEndpoint } from './mavlink/endpoint.ts'
 import { Link } from './mavlink/link.ts'
@@ -52,6 +52,7 @@ export interface DaemonOptions {
 export async function startDaemon(config: Config, options: DaemonOptions = {}): Promise<Daemon> {
   const log = options.log ?? pino({ level: 'silent' })
   const catalog = readCatalog(config)
+  const policy = readPolicy(config, catalog)
   const journal = new FileJournal(config.journal)
   journal.prove()
   // The first calls of a core are slow: they happen before anybody relies on it.
@@ -79,6 +80,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     coreHash: CORE_HASH,
     port: adapter,
     journal,
+    ...(policy && { policy }),
     random: () => randomBytes(8),
     wall: Date.now,
     version: VERSION,

@@ -1,6 +1,7 @@
 // The public API: what a program needs that embeds HALO, or that speaks to it.
 
 export { Kind, Phase, PhaseWords, Reason, ReasonWords } from '../build/abi.ts'
+export * as agentspec from './agentspec/index.ts'
 export type * from './catalog/catalog.ts'
 export { CatalogError } from './catalog/catalog.ts'
 export { loadCatalog } from './catalog/load.ts'
@@ -11,6 +12,7 @@ export { CORE_HASH, loadCore, warm } from './core/wasm.ts'
 export type * from './profile/profile.ts'
 export { px4Multirotor } from './profile/px4-multirotor.ts'
 export { Telemetry } from './profile/telemetry.ts'
+export { Policy, type RuleFile } from './protocol/policy.ts'
 export type * from './protocol/port.ts'
 export { type LogEvent, Runtime, type RuntimeOptions } from './protocol/runtime.ts'
 export { readPayload } from './response/payload.ts'

@@ -1,15 +1,17 @@
-// `halo check`: what a configuration and its catalog say, without connecting to anything (PROTOCOL 3).
+// `halo check`: what a configuration, its catalog and its rules say, without connecting to anything (PROTOCOL 3).
 
 import { KindWords, PhaseWords } from '../../build/abi.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
-import { loadConfig, readCatalog } from '../config.ts'
+import { loadConfig, readCatalog, readPolicy } from '../config.ts'
 
-/** Throws `ConfigError`, `CatalogError` or the error of the file system. */
+/** Throws `ConfigError`, `CatalogError`, `RuleError` or the error of the file system. */
 export function check(file: string, print: (line: string) => void): void {
   const config = loadConfig(file)
   const catalog = readCatalog(config)
   print(`vehicle ${config.vehicle}: profile ${catalog.profile.name}, catalog ${catalog.hash.slice(0, 16)}`)
   for (const line of describe(catalog)) print(line)
+  const policy = readPolicy(config, catalog)
+  if (policy !== undefined) print(`rules: ${policy.rules.map(({ id }) => `@${id}`).join(' ')}`)
 }
 
 /** One block a component type: kind, what it must and may rest on, and its footprint per tense. */

@@ -10,7 +10,10 @@ import { payloadByName } from './verdict.ts'
 export interface Consent {
   /** SHA-256, hex, over b of the request and b of every component that it covers, in order of sequence. */
   readonly id: string
-  readonly request: Instance
+  /** What waits for the answer: a request, or a component that rules want inspected. */
+  readonly asker: Instance
+  /** Ids of the rules that want it; none for a request. */
+  readonly rules: readonly string[]
   /** The components of the same response that require the request. */
   readonly covers: readonly Instance[]
   /** b of what it covers, hex. */
@@ -21,6 +24,8 @@ export class Consents {
   readonly #core: Core
   /** By the request's sequence; kept for the session, since dependents ask later. */
   readonly #asked = new Map<number, Consent>()
+  /** By the sequence of the component that rules hold. */
+  readonly #inspections = new Map<number, { readonly consent: Consent; answer: boolean | undefined }>()
 
   constructor(core: Core) {
     this.#core = core
@@ -31,12 +36,34 @@ export class Consents {
     const ofResponse = [...request.plan.instances].filter((i) => i.generation === request.generation)
     const covers = ofResponse.filter((i) => i.prerequisites.includes(request))
     covers.sort((a, b) => a.sequence - b.sequence)
-    const bindings = covers.map((i) => this.#core.binding(i.sequence))
-    const hash = createHash('sha256')
-    for (const binding of [this.#core.binding(request.sequence), ...bindings]) hash.update(Buffer.from(binding, 'hex'))
-    const consent = { id: hash.digest('hex'), request, covers, bindings: new Set(bindings) }
+    for (const [sequence, { asker }] of this.#asked) if (asker.plan.over) this.#asked.delete(sequence)
+    const consent = this.#consent(request, covers, [])
     this.#asked.set(request.sequence, consent)
     return consent
+  }
+
+  /** Rules hold this component for a person. True or false once answered; the answer is for these rules and this binding. */
+  inspect(instance: Instance, rules: readonly string[]): boolean | undefined {
+    const asked = this.#inspections.get(instance.sequence)
+    if (asked !== undefined && rules.every((rule) => asked.consent.rules.includes(rule))) return asked.answer
+    for (const [sequence, { consent }] of this.#inspections) {
+      if (consent.asker.phase !== Phase.retained) this.#inspections.delete(sequence)
+    }
+    this.#inspections.set(instance.sequence, { consent: this.#consent(instance, [], rules), answer: undefined })
+    return undefined
+  }
+
+  /** The answer to an inspection; that to a request is its phase. */
+  answer({ asker }: Consent, approved: boolean): void {
+    const asked = this.#inspections.get(asker.sequence)
+    if (asked !== undefined) asked.answer = approved
+  }
+
+  #consent(asker: Instance, covers: readonly Instance[], rules: readonly string[]): Consent {
+    const bindings = covers.map((i) => this.#core.binding(i.sequence))
+    const hash = createHash('sha256')
+    for (const binding of [this.#core.binding(asker.sequence), ...bindings]) hash.update(Buffer.from(binding, 'hex'))
+    return { id: hash.digest('hex'), asker, rules, covers, bindings: new Set(bindings) }
   }
 
   /** The consent that waits under this digest. */
@@ -46,7 +73,11 @@ export class Consents {
 
   /** Those that no one has answered yet. */
   get pending(): readonly Consent[] {
-    return [...this.#asked.values()].filter(({ request }) => isOpen(request))
+    const requests = [...this.#asked.values()].filter(({ asker }) => asker.phase === Phase.released)
+    const inspections = [...this.#inspections.values()]
+      .filter(({ consent, answer }) => answer === undefined && consent.asker.phase === Phase.retained)
+      .map(({ consent }) => consent)
+    return [...requests, ...inspections]
   }
 
   /** Every request among what this instance rests on has been asked for this very binding, as far as it has been asked. */
@@ -58,19 +89,18 @@ export class Consents {
   }
 
   /** What a person is shown: every payload that would fly. `expires` is wall-clock ms. */
-  shown({ id, request, covers }: Consent, now_ms: number, wall_ms: number): unknown {
+  shown({ id, asker, rules, covers }: Consent, now_ms: number, wall_ms: number): object {
     const payload = (i: Instance) => payloadByName(i.is, this.#core.payload(i.sequence))
     return {
       consent: id,
-      agent: request.plan.speaker.agent.name,
-      plan: request.plan.name,
-      component: request.id,
-      type: request.is.name,
-      payload: payload(request),
+      agent: asker.plan.speaker.agent.name,
+      plan: asker.plan.name,
+      component: asker.id,
+      type: asker.is.name,
+      payload: payload(asker),
+      rules: rules.length === 0 ? undefined : rules,
       covers: covers.map((i) => ({ component: i.id, type: i.is.name, payload: payload(i) })),
-      expires: wall_ms + Math.round(request.admitted_ms + request.is.wait_ms - now_ms),
+      expires: wall_ms + Math.round(asker.admitted_ms + asker.is.wait_ms - now_ms),
     }
   }
 }
-
-const isOpen = (request: Instance): boolean => request.phase === Phase.released

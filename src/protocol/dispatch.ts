@@ -3,18 +3,24 @@
 
 import { Kind, Phase, Reason } from '../../build/abi.ts'
 import type { ComponentType, Effect, Lease as LeaseEffect } from '../catalog/catalog.ts'
-import { Barrier, type CoreFrame } from '../core/core.ts'
+import { Barrier, type CoreFrame, type Gate } from '../core/core.ts'
+import type { ContingencyName } from '../profile/profile.ts'
 import { type Aftermath, type Owed, resourcesOf } from './aftermath.ts'
+import type { Consent } from './consent.ts'
 import type { Control } from './control.ts'
+import { type Enforced, Enforcement, named } from './enforcement.ts'
 import { type Flight, stamp } from './flight.ts'
 import { CommandLease, type Ending, type Lease, type SetpointEffect, SetpointLease } from './lease.ts'
 import type { Ledger } from './ledger.ts'
 import { type Instance, isAction, isLive, movesVehicle, type Plan } from './plan.ts'
+import type { Ruling } from './policy.ts'
 import type { ReportedTarget } from './port.ts'
 import type { Publisher } from './publisher.ts'
 import { footprint, kindWord, payloadByName } from './verdict.ts'
 
-export class Dispatch {
+export class Dispatch implements Enforced {
+  /** Rules, where there are any. */
+  readonly enforcement: Enforcement | undefined
   readonly #flight: Flight
   readonly #control: Control
   readonly #ledger: Ledger
@@ -29,6 +35,8 @@ export class Dispatch {
     this.#ledger = ledger
     this.#aftermath = aftermath
     this.#publisher = publisher
+    const { policy } = flight
+    this.enforcement = policy && new Enforcement(policy, flight, ledger, publisher, this)
   }
 
   get leases(): readonly Lease[] {
@@ -86,16 +94,28 @@ export class Dispatch {
       return false
     }
     const barriers = this.#barriers(instance, now_ms)
-    const verdict = this.#flight.core.gate(instance.sequence, barriers, now_ms, stamp(now_ms))
+    const verdict = this.#gate(instance, barriers, now_ms)
+    if (verdict === undefined) return false
     if (verdict.decision === 'allow') return this.#cross(instance, verdict.frame, now_ms)
     const { reason, detail } = verdict
-    if (verdict.decision === 'defer') this.#defer(instance, reason, detail, now_ms)
+    if (verdict.decision === 'defer') this.defer(instance, reason, detail, now_ms)
     else if (reason === Reason.superseded) this.#ledger.end(instance, Phase.superseded, reason, undefined)
     else this.#ledger.lose(instance, reason === Reason.expired ? Phase.expired : Phase.blocked, reason, detail, now_ms)
     return false
   }
 
-  #defer(instance: Instance, reason: Reason, detail: number, now_ms: number): void {
+  /** The core's verdict. Rules are asked about what it would allow, and it is asked again behind them (PROTOCOL 13). */
+  #gate(instance: Instance, barriers: number, now_ms: number): Gate | undefined {
+    const { core } = this.#flight
+    if (this.enforcement !== undefined) {
+      const rehearsed = core.rehearse(instance.sequence, barriers, now_ms)
+      if (rehearsed.decision !== 'allow') return rehearsed
+      if (!this.enforcement.mayCross(instance, now_ms)) return undefined
+    }
+    return core.gate(instance.sequence, barriers, now_ms, stamp(now_ms))
+  }
+
+  defer(instance: Instance, reason: Reason, detail: number | string, now_ms: number): void {
     // Time counts against `expires` only while nothing but the world holds it back.
     if (reason === Reason.state_awaited) instance.readySince_ms ??= now_ms
     else if (instance.readySince_ms !== undefined) {
@@ -178,7 +198,8 @@ export class Dispatch {
     })
   }
 
-  #end(lease: Lease, ending: Ending, now_ms: number): void {
+  /** `follow` takes the place of the lease's own contingency. */
+  #end(lease: Lease, ending: Ending, now_ms: number, follow?: readonly ContingencyName[]): void {
     const { instance, effect } = lease
     const onGround = this.#flight.view.isOnGround(now_ms)
     // What is owed stands before the lease is gone: if the core traps in between, the next session sends it.
@@ -189,9 +210,10 @@ export class Dispatch {
       this.#acknowledge(lease)
       this.#ledger.end(instance, Phase.completed, Reason.none, undefined)
       if (instance.is.kind === Kind.handoff) this.#handedOff(instance, now_ms)
+      else this.enforcement?.happened('after_action', instance.plan, now_ms)
       return
     }
-    const names = ending.reason === Reason.taken_over ? [] : lease.contingency(onGround)
+    const names = follow ?? (ending.reason === Reason.taken_over ? [] : lease.contingency(onGround))
     if (ending.phase === Phase.superseded) {
       this.#aftermath.handOver(instance, names, instance.plan.speaker.plan!)
       this.#close(lease, now_ms)
@@ -248,6 +270,26 @@ export class Dispatch {
     }
     for (const lease of this.leases) this.#end(lease, failed(Reason.taken_over), now_ms)
     this.#aftermath.abandon(now_ms)
+  }
+
+  /** What rules invoke takes the place of everything under way. Never against the pilot. */
+  replace(ruling: Ruling, now_ms: number): void {
+    if (ruling.invoke.length === 0 || this.#control.pilotControl) return
+    const ending = { phase: Phase.failed, reason: Reason.rule, detail: named(ruling) }
+    for (const lease of this.leases) this.#end(lease, ending, now_ms, [])
+    const { types } = this.#flight.catalog
+    this.#aftermath.start(ruling.invoke, [...new Set(types.flatMap(({ uses }) => uses ?? []))], now_ms)
+  }
+
+  /** A person's answer to a consent (PROTOCOL 10). */
+  answer(consent: Consent, approved: boolean): void {
+    const { asker } = consent
+    if (asker.phase === Phase.retained) this.#flight.consents.answer(consent, approved)
+    else if (!approved) this.#ledger.refuse(asker)
+    else {
+      asker.plan.speaker.completed(asker.type)
+      this.#ledger.end(asker, Phase.completed, Reason.none, undefined)
+    }
   }
 
   /** The process is about to end. */

@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Core } from '../core/core.ts'
 import type { Acknowledgements } from './acknowledgement.ts'
 import type { Consents } from './consent.ts'
+import type { Policy } from './policy.ts'
 import type { Port } from './port.ts'
 import type { Takeover } from './takeover.ts'
 import type { VehicleView } from './vehicle.ts'
@@ -16,6 +17,7 @@ export interface Flight {
   readonly takeover: Takeover
   readonly acks: Acknowledgements
   readonly consents: Consents
+  readonly policy: Policy | undefined
 }
 
 /** The u32 that goes into a frame's time stamp: ms of our monotonic clock. */

@@ -68,14 +68,21 @@ export class Ledger {
   }
 
   /** A denial, a failure or an expiry: opens an obligation and withdraws the uncrossed dependents into it. */
-  lose(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined, now_ms: number): void {
+  lose(
+    instance: Instance,
+    phase: Phase,
+    reason: Reason,
+    detail: number | string | undefined,
+    now_ms: number,
+    condition?: string,
+  ): void {
     const { plan, id } = instance
     const about = { agent: plan.speaker.agent.name, plan: plan.name, component: id }
     this.#publisher.log('warn', 'component lost', { ...about, phase: phaseWord(phase), reason: ReasonWords[reason] })
     this.end(instance, phase, reason, detail)
     const dependents = plan.uncrossedDependents(instance)
     for (const dependent of dependents) this.block(dependent, Reason.prerequisite_failed, id)
-    if (!plan.over) this.oblige(plan, instance, reason, detail, dependents, now_ms)
+    if (!plan.over) this.oblige(plan, instance, reason, detail, dependents, now_ms, condition)
   }
 
   /** Opens an obligation, or updates the component's own. Returns its name. */
@@ -86,6 +93,7 @@ export class Ledger {
     detail: number | string | undefined,
     dependents: readonly Member[],
     now_ms: number,
+    condition?: string,
   ): string {
     const { catalog } = this.#publisher
     const type = catalog.types[lost.type]!
@@ -96,12 +104,24 @@ export class Ledger {
       generation: lost.generation,
       reason,
       detail: detailWords(catalog, type, reason, detail, (sequence) => idOf(plan, sequence)),
-      condition: conditionText(catalog, type, reason, detail),
+      condition: condition ?? conditionText(catalog, type, reason, detail),
       footprint: footprint(catalog, this.#core, type.footprint.now, now_ms),
       scope: [...dependents, ...listed],
       route: plan.speaker.attempts(lost.type) >= ATTEMPTS_MAX ? ('operator' as const) : ('agent' as const),
     }
     return plan.obligations.lose(loss, this.#session.newest, now_ms, this.#publisher.wall())
+  }
+
+  /** Live plans of which no component is live any more, each once. */
+  finished(): Plan[] {
+    const finished = this.plans.filter((plan) => !plan.finished && ![...plan.instances].some(isLive))
+    for (const plan of finished) plan.finished = true
+    return finished
+  }
+
+  /** The live plans, one an agent at most. */
+  get plans(): Plan[] {
+    return [...this.#session.speakers.values()].flatMap(({ plan }) => (plan === undefined || plan.over ? [] : [plan]))
   }
 
   /** The plan is over: the core forgets what of it is not under way any more. */

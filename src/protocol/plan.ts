@@ -41,6 +41,8 @@ export class Plan {
   readonly instances = new Set<Instance>()
   /** Superseded, or ended by a handoff: nothing of it crosses any more. */
   over = false
+  /** It has been told that nothing of it is live any more. */
+  finished = false
 
   constructor(speaker: Speaker, response: string, obligations: Obligations) {
     this.speaker = speaker
@@ -50,6 +52,7 @@ export class Plan {
   }
 
   add(instance: Instance): void {
+    this.finished = false
     this.members.set(instance.id, instance)
     this.instances.add(instance)
   }

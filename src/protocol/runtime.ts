@@ -19,6 +19,7 @@ import type { Flight } from './flight.ts'
 import { Ledger } from './ledger.ts'
 import { type Order, readOrder } from './operator.ts'
 import type { Instance } from './plan.ts'
+import type { Policy } from './policy.ts'
 import type { Acknowledgement, Journal, Port, Publication, Report } from './port.ts'
 import { type LogEvent, Publisher } from './publisher.ts'
 import { Session } from './session.ts'
@@ -36,6 +37,8 @@ export interface RuntimeOptions {
   readonly coreHash: string
   readonly port: Port
   readonly journal: Journal
+  /** Rules beside the catalog (PROTOCOL 13). */
+  readonly policy?: Policy
   /** 8 random bytes: a session's id. */
   readonly random: () => Uint8Array
   /** Wall-clock ms: informative, no decision rests on it. */
@@ -58,10 +61,12 @@ interface Round {
   readonly schedule: SnapshotSchedule
   /** It is settled whether this session found the vehicle flying to setpoints of an older one. */
   orphanJudged: boolean
+  /** A discrete field changed in this step. */
+  changed: boolean
 }
 
 export class Runtime {
-  /** SHA-256 over core, catalog and profile: fixed for the process, part of every binding (PROTOCOL 2). */
+  /** SHA-256 over core, catalog, rules and profile: fixed for the process, part of every binding (PROTOCOL 2). */
   readonly environment: string
   readonly #options: RuntimeOptions
   readonly #catalog: Catalog
@@ -192,14 +197,18 @@ export class Runtime {
 
   /** What follows from any input, in this order (PROTOCOL 8). */
   #settle(now_ms: number): void {
-    const { flight, dispatch, aftermath, ledger, schedule } = this.#round
+    const round = this.#round
+    const { flight, dispatch, aftermath, ledger, schedule } = round
     if (flight.takeover.judge(now_ms)) dispatch.takenOver(now_ms) // before anything else
     this.#judgeOrphan(now_ms)
+    if (round.changed) dispatch.enforcement?.happened('state_change', undefined, now_ms)
+    round.changed = false
     dispatch.judgeLeases(now_ms)
     aftermath.advance(now_ms)
     dispatch.offerAll(now_ms) // all `done` have been judged
     aftermath.settle(now_ms) // `then` is decided last
     if (dispatch.leases.length === 0) aftermath.restOnGround(now_ms)
+    dispatch.enforcement?.judgeFinished(now_ms)
     ledger.tidy(now_ms)
     if (schedule.isDue(now_ms)) this.#takeSnapshot(now_ms)
   }
@@ -226,7 +235,9 @@ export class Runtime {
     if (continuous || !declared) return core.observe(field, value, received_ms)
     const before = core.read(field, now_ms).version
     core.observe(field, value, received_ms)
-    if (core.read(field, now_ms).version !== before) this.#round.schedule.discreteChange()
+    if (core.read(field, now_ms).version === before) return
+    this.#round.schedule.discreteChange()
+    this.#round.changed = true
   }
 
   #obey(order: Order, now_ms: number): void {
@@ -245,10 +256,8 @@ export class Runtime {
         for (const speaker of this.#round.session.speakers.values()) speaker.grant(order.type)
         return this.#control.changed()
       case 'approve':
-        order.consent.request.plan.speaker.completed(order.consent.request.type)
-        return this.#round.ledger.end(order.consent.request, Phase.completed, Reason.none, undefined)
       case 'refuse':
-        return this.#round.ledger.refuse(order.consent.request)
+        return this.#round.dispatch.answer(order.consent, order.verb === 'approve')
       case 'restart':
         return this.#renew('restart')
     }
@@ -258,14 +267,23 @@ export class Runtime {
 
   /** `before` is the takeover of the session that ends, where the vehicle is still the same. */
   #begin(before?: Takeover): Round {
-    const { core: make, catalog, random, port } = this.#options
+    const { core: make, catalog, random, port, policy } = this.#options
     const id = random()
     const core = make(catalog.image, id, Buffer.from(this.environment, 'hex'))
     if (this.#identity !== undefined) core.target(this.#identity.system, this.#identity.component)
     const session = new Session(Buffer.from(id).toString('hex'), core, catalog)
     const view = new VehicleView(core, catalog)
     const takeover = new Takeover(view, catalog.profile.engagement.mode, before)
-    const flight = { catalog, core, port, view, takeover, acks: new Acknowledgements(), consents: new Consents(core) }
+    const flight = {
+      catalog,
+      core,
+      port,
+      view,
+      takeover,
+      acks: new Acknowledgements(),
+      consents: new Consents(core),
+      policy,
+    }
     const ledger = new Ledger(session, this.#publisher)
     const aftermath = new Aftermath(flight, session, this.#publisher)
     const dispatch = new Dispatch(flight, this.#control, ledger, aftermath, this.#publisher)
@@ -279,6 +297,7 @@ export class Runtime {
       admission,
       schedule: new SnapshotSchedule(),
       orphanJudged: false,
+      changed: false,
     }
   }
 
@@ -344,10 +363,10 @@ export class Runtime {
   }
 }
 
-function environmentOf({ coreHash, catalog }: RuntimeOptions): string {
+function environmentOf({ coreHash, catalog, policy }: RuntimeOptions): string {
   const hash = createHash('sha256')
   // The image is the catalog and the profile as the core has them.
-  for (const part of [coreHash, catalog.hash, JSON.stringify(catalog.image)]) {
+  for (const part of [coreHash, catalog.hash, policy?.hash ?? '', JSON.stringify(catalog.image)]) {
     hash.update(createHash('sha256').update(part).digest())
   }
   return hash.digest('hex')
