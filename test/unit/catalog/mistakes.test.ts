@@ -9,8 +9,7 @@ type Mistake = readonly [from: string, to: string, key: string, message: string]
 
 const EVIDENCE = 'evidence: { max_age: 60s }'
 const BATTERY = 'battery: state.battery.remaining >= 40 # %, enough for the flight and the way home'
-const TAKEOFF =
-  '      command: takeoff # HOLD, arm, NAV_TAKEOFF, each confirmed before the next'
+const TAKEOFF = '      command: takeoff # HOLD, arm, NAV_TAKEOFF, each confirmed before the next'
 const DWELL = '      dwell: 1s'
 const MAP = '  map: { from: context, type: integer, max_age: 1h, retained: allowed }'
 const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30 }'
@@ -48,12 +47,7 @@ const KEYS: readonly Mistake[] = [
     'components.takeoff.payload.alt.type',
     'must be one of number, integer, boolean, string, enum, not "numbr" (did you mean `number`?)',
   ],
-  [
-    TAKEOFF_ALT,
-    '      alt: { type: number, ¦values: [a] }',
-    'components.takeoff.payload.alt.values',
-    'unknown key',
-  ],
+  [TAKEOFF_ALT, '      alt: { type: number, ¦values: [a] }', 'components.takeoff.payload.alt.values', 'unknown key'],
   [
     TAKEOFF_ALT,
     '      alt: { type: number, min: ¦low }',

@@ -145,7 +145,10 @@ describe.each(cores)('within one step (PROTOCOL 8), %s', (_, core) => {
   })
 
   it('a handoff is completed while another lease is under way: that ends taken_over, once', () => {
-    const catalog = referenceCatalog(['    uses: flight\n    effect: { handoff: pilot }', '    effect: { handoff: pilot }'])
+    const catalog = referenceCatalog([
+      '    uses: flight\n    effect: { handoff: pilot }',
+      '    effect: { handoff: pilot }',
+    ])
     const stage = new Stage(core, { catalog }).fly()
     const { session } = stage.control
     stage.say([range, plain('handoff.pilot', 'give'), velocity('v', 5)])

@@ -29,8 +29,8 @@ const readFields = (fields: Record<string, number | boolean | string>) =>
 describe('a payload (PROTOCOL 5, step 1)', () => {
   test('becomes slots in catalog order', () => {
     expect(readFields(good)).toEqual({ slots: [1.5, 3, 1, 'é', 1] })
-    const { text: _, ...without } = good
-    expect(readFields({ side: 'left', ...without, loud: false })).toEqual({ slots: [1.5, 3, 0, undefined, 1] })
+    const { text: _, side, ...without } = good
+    expect(readFields({ side, ...without, loud: false })).toEqual({ slots: [1.5, 3, 0, undefined, 1] })
     expect(readFields({ ...good, side: 'left', count: Number.MIN_SAFE_INTEGER, alt: 1e300, text: '' })).toEqual({
       slots: [1e300, Number.MIN_SAFE_INTEGER, 1, '', 0],
     })
