@@ -3,11 +3,15 @@
 
 import { createInterface } from 'node:readline'
 import { Argument, Command, InvalidArgumentError } from 'commander'
+import { RuleError } from '../src/agentspec/index.ts'
 import { CatalogError } from '../src/catalog/catalog.ts'
 import { check } from './commands/check.ts'
 import { setContext } from './commands/context.ts'
+import { type DomainOptions, readDomain } from './commands/domain.ts'
 import { brokerOf, type GroundOptions } from './commands/ground.ts'
+import { guide } from './commands/guide.ts'
 import { operator, VERBS, type Verb } from './commands/operator.ts'
+import { checkFiles, runTrace, scoreTrace } from './commands/rules.ts'
 import { run } from './commands/run.ts'
 import { sim } from './commands/sim.ts'
 import { submit } from './commands/submit.ts'
@@ -104,10 +108,48 @@ onGround(program.command('watch'))
   .description('print every topic of a vehicle as JSON lines: {at, topic, retain, value}')
   .action((options: GroundOptions) => watch(brokerOf(options), print))
 
+const rules = program.command('rules').description('check AgentSpec rules, run them over recorded steps, score them')
+const inDomain = (command: Command): Command =>
+  command
+    .option('--vocabulary <file>', 'what the rules may name (default: vocabulary.json beside the rules)')
+    .option('--config <file>', 'take the vocabulary from the catalog of a configuration')
+    .option('--predicates <module>', 'module that exports `predicates` beside those of the vocabulary; it is run')
+
+inDomain(rules.command('check'))
+  .description('check rule text, or rules as data; every mistake with file, line and column')
+  .argument('<file...>', 'rule files; - is stdin')
+  .option('--print', 'print the rules as text')
+  .action((files: string[], options: DomainOptions & { print?: boolean }) => checkFiles(files, options, print))
+
+inDomain(rules.command('run'))
+  .description('which rule is violated at which step of a recorded trace')
+  .argument('<file>', 'rule file')
+  .requiredOption('--trace <file>', 'steps of agents, one a line of JSON: {case, event, action, state, payload}')
+  .action((file: string, options: DomainOptions & { trace: string }) => runTrace(file, options, print))
+
+inDomain(rules.command('score'))
+  .description('precision and recall by labels, each miss and false stop by name; exit code 0 if there is none, else 2')
+  .argument('<file>', 'rule file')
+  .requiredOption('--labels <file>', 'one a line of JSON: {case, unsafe, category, held_out}')
+  .option('--trace <file>', 'the steps (default: trace.jsonl beside the labels)')
+  .action(async (file: string, options: DomainOptions & { labels: string; trace?: string }) => {
+    process.exitCode = await scoreTrace(file, options, print)
+  })
+
+inDomain(rules.command('guide'))
+  .description('grammar, vocabulary, examples and a JSON Schema of rules as data, for whoever writes rules')
+  .action(async (options: DomainOptions) => print(guide(await readDomain(options)).join('\n')))
+
 try {
   await program.parseAsync()
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`halo: ${error instanceof CatalogError ? `the catalog has mistakes\n${message}` : message}\n`)
+  const head =
+    error instanceof CatalogError
+      ? 'the catalog has mistakes\n'
+      : error instanceof RuleError
+        ? 'the rules have mistakes\n'
+        : ''
+  process.stderr.write(`halo: ${head}${message}\n`)
   process.exit(1)
 }

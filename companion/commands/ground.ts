@@ -73,7 +73,7 @@ export async function connectGround(
 }
 
 /** What HALO publishes is larger than what an agent may say: the catalog carries a schema. */
-const BYTES_MAX = 1 << 20
+const BYTES_MAX = 1 << 22
 
 /** A message as plain values, or undefined where its bytes are not of the profile (PROTOCOL 4). */
 export function decode(bytes: Uint8Array): { readonly [key: string]: unknown } | undefined {

@@ -30,6 +30,8 @@ const ABOUT: Readonly<Partial<Record<Verb, 'consent' | 'agent' | 'type'>>> = {
 
 /** How long a companion may take to show itself, and to answer, ms. */
 const ANSWER_MS = 5_000
+/** How long a pause looks for the newest control before it goes out without, ms. */
+const PAUSE_MS = 500
 /** Hex digits of a digest that are shown, and how many an answer needs: an agent could search for a twin of a shorter one. */
 const SHOWN_DIGITS = 16
 const NAMED_DIGITS = 12
@@ -42,6 +44,8 @@ const pendingSchema = z.looseObject({
   component: z.string(),
   type: z.string(),
   payload,
+  /** The rules that hold this very component for a person; none where a request asks for what it covers. */
+  rules: z.array(z.string()).optional(),
   covers: z.array(z.looseObject({ component: z.string(), type: z.string(), payload })),
   expires: z.number(),
 })
@@ -79,7 +83,8 @@ type Outcome = z.output<typeof outcomeSchema>
 
 /**
  * Lists, or says one verb and tells what became of it. Exit code: 0 where it was listed or applied, 2 where the companion
- * refused or did not answer. Rejects where the order makes no sense or broker or companion cannot be had.
+ * refused or did not answer. Rejects where the order makes no sense, and where broker or companion cannot be had; a pause
+ * is sent to a companion all the same that does not show itself.
  */
 export async function operator(
   broker: Broker,
@@ -91,34 +96,32 @@ export async function operator(
   const ground = await connectGround(broker, [...Object.keys(retained), 'notice', 'outcome/+'], (message) =>
     desk.hear(message.topic, decode(message.bytes)),
   )
-  const until = <T>(find: () => T | undefined): Promise<T | undefined> =>
-    Promise.race([desk.until(find, ANSWER_MS), ground.lost])
+  const until = <T>(find: () => T | undefined, time_ms = ANSWER_MS): Promise<T | undefined> =>
+    Promise.race([desk.until(find, time_ms), ground.lost])
   try {
-    const seen = await until(() => desk.view)
-    if (seen === undefined) {
+    const seen = await until(() => desk.view, verb === 'pause' ? PAUSE_MS : ANSWER_MS)
+    if (seen === undefined && verb !== 'pause') {
       throw new Error(`vehicle ${broker.vehicle}: no companion is online there, or its control cannot be read`)
     }
-    const { control, types } = seen
     if (verb === undefined) {
-      const list = (now: View): void => listing(broker.vehicle, now.control, now.types, Date.now()).forEach(print)
-      list(seen)
+      const list = ({ control, types }: View): void =>
+        print(listing(broker.vehicle, control, types, Date.now()).join('\n'))
+      list(seen!)
       if (!watch) return 0
       desk.changed = list
       return await ground.lost
     }
-    const consent = ABOUT[verb] === 'consent' ? named(control.pending, about!) : undefined
+    const what = ABOUT[verb]
+    const consent = what === 'consent' ? named(seen!.control.pending, about!) : undefined
     if (consent !== undefined) {
       print(`${verb === 'approve' ? 'approving' : 'refusing'}:`)
-      shown(consent, types, Date.now()).forEach(print)
+      for (const line of shown(consent, seen!.types, Date.now())) print(line)
     }
     desk.forget()
-    await ground.say(`operator/${verb}`, {
-      v: 1,
-      session: control.session,
-      after: control.n,
-      ...(ABOUT[verb] && { [ABOUT[verb]]: consent?.consent ?? about }),
-    })
-    const answer = await until(() => answerTo({ verb, about, ...(consent && { consent }) }, control, desk))
+    // A pause is accepted from anybody who has seen nothing, and must not wait for what cannot be read (PROTOCOL 10).
+    const newest = seen && { session: seen.control.session, after: seen.control.n }
+    await ground.say(`operator/${verb}`, { v: 1, ...newest, ...(what && { [what]: consent?.consent ?? about }) })
+    const answer = await until(() => answerTo({ verb, about, consent }, seen?.control, desk))
     if (answer === undefined) print(`${verb}: nothing tells within ${ANSWER_MS / 1000} s whether it was applied`)
     for (const line of answer?.lines ?? []) print(line)
     return answer?.code ?? 2
@@ -131,7 +134,7 @@ function checkAbout(verb: Verb, about: string | undefined): void {
   const what = ABOUT[verb]
   if (what === undefined && about !== undefined)
     throw new Error(`operator ${verb}: is about nothing, not ${said(about)}`)
-  if (what !== undefined && about === undefined) throw new Error(`operator ${verb}: needs the name of a ${what}`)
+  if (what !== undefined && about === undefined) throw new Error(`operator ${verb}: its ${what} is missing`)
   if (what === 'consent' && !/^[0-9a-f]+$/i.test(about!)) {
     throw new Error(`operator ${verb}: consent ${said(about!)}: must be hex digits, as listed`)
   }
@@ -167,7 +170,7 @@ export function listing(vehicle: string, control: Control, types: Types, wall_ms
 
 /** One consent with every payload that would fly. */
 export function shown(
-  { consent, agent, plan, component, type, payload, covers, expires }: Pending,
+  { consent, agent, plan, component, type, payload, rules, covers, expires }: Pending,
   types: Types,
   wall_ms: number,
 ): string[] {
@@ -177,9 +180,9 @@ export function shown(
   return [
     `consent ${consent.slice(0, SHOWN_DIGITS)}`,
     `  agent ${said(agent)}, plan ${said(plan)}, expires ${left_s < 0 ? 'now' : `in ${left_s} s`}`,
-    '  asks',
+    rules === undefined ? '  asks' : `  held by rule ${rules.map(said).join(', ')}`,
     line(component, type, payload),
-    covers.length === 0 ? '  and nothing rests on it' : '  and would let pass',
+    ...(covers.length === 0 ? [] : ['  and would let pass']),
     ...covers.map((covered) => line(covered.component, covered.type, covered.payload)),
   ]
 }
@@ -257,6 +260,13 @@ export class Desk {
   }
 }
 
+/** The verb that went out; `consent` is what `about` names, where it is about one. */
+export interface Spoken {
+  readonly verb: Verb
+  readonly about: string | undefined
+  readonly consent: Pending | undefined
+}
+
 export interface Answer {
   readonly code: 0 | 2
   readonly lines: readonly string[]
@@ -267,8 +277,8 @@ export interface Answer {
  * neither has come. What a step brings about is published before its control.
  */
 export function answerTo(
-  { verb, about, consent }: { readonly verb: Verb; readonly about: string | undefined; readonly consent?: Pending },
-  seen: Control,
+  { verb, about, consent }: Spoken,
+  seen: Control | undefined,
   { view, refusals, outcomes }: Desk,
 ): Answer | undefined {
   const refusal = refusals.find((text) => text.startsWith(`operator/${verb} refused: `))
@@ -279,27 +289,45 @@ export function answerTo(
   if (consent === undefined) return isShown(verb, about, seen, now) ? { code: 0, lines: [applied] } : undefined
   if (now.pending.some((still) => still.consent === consent.consent)) return undefined
   const ended = outcomes.find((o) => o.plan === consent.plan && o.component === consent.component && isEnd(o.phase))
-  const wanted = verb === 'approve' ? ended?.phase === 'completed' : ended?.reason === 'consent_refused'
-  const about_it = [consent, ...consent.covers].flatMap(({ component }) =>
+  const wanted = verb === 'refuse' ? ended?.reason === 'consent_refused' : isApproved(consent, ended?.phase, now, seen)
+  const theirs = [consent, ...consent.covers].flatMap(({ component }) =>
     outcomes.filter((o) => o.plan === consent.plan && o.component === component),
   )
-  const told = about_it.map(
+  const told = theirs.map(
     (o) => `  ${[`${said(o.component)}: ${o.phase}`, o.reason, o.detail].filter(Boolean).join(' ')}`,
   )
   if (wanted) return { code: 0, lines: [applied, ...told] }
-  return { code: 2, lines: [`${verb}: not applied, the consent is not pending any more`, ...told] }
+  return { code: 2, lines: [`${verb}: the consent is not pending any more, and not because of this`, ...told] }
 }
+
+/** A request is completed by it; what rules held is only not held any more, and may cross later. */
+function isApproved({ rules }: Pending, phase: string | undefined, now: Control, seen: Control | undefined): boolean {
+  if (rules === undefined) return phase === 'completed'
+  return now.session === seen?.session && (phase === undefined || CROSSED.has(phase))
+}
+
+const CROSSED: ReadonlySet<string> = new Set(['dispatched', 'acknowledged', 'completed'])
 
 const isEnd = (phase: string): boolean => phase !== 'retained' && phase !== 'released'
 
 /** A control that shows what the verb is for. */
-function isShown(verb: Verb, about: string | undefined, seen: Control, now: Control): boolean {
-  if (verb === 'restart') return now.session !== seen.session
+function isShown(verb: Verb, about: string | undefined, seen: Control | undefined, now: Control): boolean {
   if (verb === 'pause') return now !== seen && now.paused // whatever counter or session it named
+  if (seen === undefined) return false
+  if (verb === 'restart') return now.session !== seen.session
   if (now.session !== seen.session || now.n <= seen.n) return false
   if (verb === 'resume') return !now.paused && !now.pilot_control
   if (verb === 'revoke') return now.revoked.includes(about!)
   if (verb === 'restore') return !now.revoked.includes(about!)
   // An attempt that was granted shows in nothing but the counter: then nothing else may have moved it.
-  return isDeepStrictEqual({ ...now, n: seen.n + 1 }, { ...seen, n: now.n })
+  return now.n === seen.n + 1 && isDeepStrictEqual(holds(now), holds(seen))
 }
+
+/** Without the counter, and without the time that is left to each consent. */
+const holds = ({ paused, pilot_control, revoked, uncertain, pending }: Control): unknown[] => [
+  paused,
+  pilot_control,
+  revoked,
+  uncertain,
+  pending.map(({ consent }) => consent),
+]

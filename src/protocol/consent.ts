@@ -7,6 +7,9 @@ import type { Core } from '../core/core.ts'
 import type { Instance } from './plan.ts'
 import { payloadByName } from './verdict.ts'
 
+/** Consents of one agent that may wait for an answer at once. */
+const PENDING_MAX = 4
+
 export interface Consent {
   /** SHA-256, hex, over b of the request and b of every component that it covers, in order of sequence. */
   readonly id: string
@@ -22,7 +25,7 @@ export interface Consent {
 
 export class Consents {
   readonly #core: Core
-  /** By the request's sequence; kept for the session, since dependents ask later. */
+  /** By the request's sequence; kept as long as the request is, since dependents ask later. */
   readonly #asked = new Map<number, Consent>()
   /** By the sequence of the component that rules hold. */
   readonly #inspections = new Map<number, { readonly consent: Consent; answer: boolean | undefined }>()
@@ -36,7 +39,9 @@ export class Consents {
     const ofResponse = [...request.plan.instances].filter((i) => i.generation === request.generation)
     const covers = ofResponse.filter((i) => i.prerequisites.includes(request))
     covers.sort((a, b) => a.sequence - b.sequence)
-    for (const [sequence, { asker }] of this.#asked) if (asker.plan.over) this.#asked.delete(sequence)
+    for (const [sequence, { asker }] of this.#asked) {
+      if (!asker.plan.instances.has(asker)) this.#asked.delete(sequence) // nothing rests on it any more
+    }
     const consent = this.#consent(request, covers, [])
     this.#asked.set(request.sequence, consent)
     return consent
@@ -78,6 +83,11 @@ export class Consents {
       .filter(({ consent, answer }) => answer === undefined && consent.asker.phase === Phase.retained)
       .map(({ consent }) => consent)
     return [...requests, ...inspections]
+  }
+
+  /** So many of an agent's may wait at once: all that waits is published with every change. */
+  hasRoom(agent: string): boolean {
+    return this.pending.filter(({ asker }) => asker.plan.speaker.agent.name === agent).length < PENDING_MAX
   }
 
   /** Every request among what this instance rests on has been asked for this very binding, as far as it has been asked. */

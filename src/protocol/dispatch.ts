@@ -157,6 +157,10 @@ export class Dispatch implements Enforced {
   /** The token is leased. What goes to the vehicle leaves here, in the same synchronous step. */
   #cross(instance: Instance, frame: CoreFrame | undefined, now_ms: number): boolean {
     const effect = leaseEffect(instance.is)
+    if (instance.is.kind === Kind.request && !this.#flight.consents.hasRoom(instance.plan.speaker.agent.name)) {
+      this.#ledger.lose(instance, Phase.failed, Reason.no_capacity, 'consents', now_ms)
+      return false
+    }
     if (effect === undefined) {
       this.#ledger.reach(instance, Phase.released)
       this.#release(instance, now_ms)

@@ -343,7 +343,7 @@ export class Runtime {
   #tellControl(now_ms: number): void {
     const { session } = this
     const { consents } = this.#round.flight
-    const asked = consents.pending.map(({ id }) => id).join()
+    const asked = consents.pending.map(({ id, rules }) => [id, ...rules]).join()
     if (asked !== this.#told.asked) this.#control.changed()
     const { n, paused, pilotControl: pilot_control, revoked } = this.#control
     if (this.#told.n === n && this.#told.session === session) return

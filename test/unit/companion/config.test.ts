@@ -26,6 +26,7 @@ describe('configuration', () => {
     expect(parseConfig(GOOD, '/etc/halo/halo.yaml')).toEqual({
       vehicle: 'uav1',
       catalog: '/etc/halo/px4/catalog.yaml',
+      rules: [],
       mavlink: { endpoint: 'udpin://127.0.0.1:14540', component: 191 },
       mqtt: { url: 'mqtt://broker:1883', protocol: 4 },
       journal: '/etc/halo/uav1.journal',

@@ -65,8 +65,23 @@ describe('the list', () => {
   it('leaves nothing out that the catalog does not know, and says where nothing would fly', () => {
     const covers = [{ component: 'x', type: 'novel', payload: { power: 3, on: true } }]
     expect(shown({ ...PENDING, covers }, TYPES, 0).at(-1)).toBe('    x: novel power 3, on true')
-    expect(shown({ ...PENDING, covers: [] }, TYPES, 0).at(-1)).toBe('  and nothing rests on it')
+    expect(shown({ ...PENDING, covers: [] }, TYPES, 0).slice(2)).toEqual([
+      '  asks',
+      '    ask: request.approval text "to the gate?"',
+    ])
     expect(shown(PENDING, TYPES, 400_000)[1]).toContain('expires now')
+  })
+
+  it('names the rules that hold a component', () => {
+    const held = {
+      ...PENDING,
+      component: 'out',
+      type: 'goto',
+      payload: { alt: 10 },
+      rules: ['far', 'dark'],
+      covers: [],
+    }
+    expect(shown(held, TYPES, 0).slice(2)).toEqual(['  held by rule far, dark', '    out: goto alt 10 m'])
   })
 
   it('spells out what could hide a line from a person: escapes, line ends, overrides of direction', () => {
@@ -102,15 +117,17 @@ describe('the answer', () => {
     phase,
     ...(reason && { reason }),
   })
-  const ask = (verb: Verb, about: string | undefined, ...heard: [topic: string, value: Record<string, unknown>][]) => {
+  type Heard = [topic: string, value: Record<string, unknown>]
+  const ask = (verb: Verb, about: string | undefined, ...heard: Heard[]) => askOn(CONTROL, verb, about, ...heard)
+  const askOn = (first: Control, verb: Verb, about: string | undefined, ...heard: Heard[]) => {
     const desk = new Desk()
     desk.hear('catalog', { types: TYPES })
-    desk.hear('control', CONTROL)
+    desk.hear('control', first)
     desk.hear('status', online)
     const seen = desk.view!.control
     for (const [topic, value] of heard) desk.hear(topic, value)
     const consent = verb === 'approve' || verb === 'refuse' ? seen.pending[0]! : undefined
-    return answerTo({ verb, about, ...(consent && { consent }) }, seen, desk)
+    return answerTo({ verb, about, consent }, seen, desk)
   }
   const control = (over: Partial<Control>): [string, Record<string, unknown>] => [
     'control',
@@ -163,6 +180,25 @@ describe('the answer', () => {
       '  ask: expired expired',
     )
     expect(ask('approve', PENDING.consent, gone)?.code).toBe(2)
+  })
+
+  it('what rules held is approved where it crossed or may still, not where it ended', () => {
+    const held: Control = {
+      ...CONTROL,
+      pending: [{ ...PENDING, component: 'out', type: 'goto', covers: [], rules: ['far'] }],
+    }
+    const answer = (verb: Verb, over: Partial<Control>, ...[phase, reason]: string[]) => {
+      const said: Heard[] = phase === undefined ? [] : [['outcome/planner', outcome('out', phase, reason)]]
+      const status: Heard[] = over.session === undefined ? [] : [['status', { ...online, session: over.session }]]
+      return askOn(held, verb, PENDING.consent, ...said, ...status, control({ pending: [], ...over }))?.code
+    }
+    expect(answer('approve', {})).toBe(0)
+    expect(answer('approve', {}, 'dispatched')).toBe(0)
+    expect(answer('approve', {}, 'blocked', 'consent_refused')).toBe(2)
+    expect(answer('approve', {}, 'expired', 'expired')).toBe(2)
+    expect(answer('approve', { session: 'another' })).toBe(2)
+    expect(answer('refuse', {}, 'blocked', 'consent_refused')).toBe(0)
+    expect(answer('refuse', {})).toBe(2)
   })
 })
 

@@ -3,11 +3,13 @@
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { HostPredicate } from '../../../src/agentspec/index.ts'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import type { CoreFactory, CoreFrame } from '../../../src/core/core.ts'
 import { LANDED, type Landed, MODES, type Mode } from '../../../src/profile/profile.ts'
 import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
+import { Policy } from '../../../src/protocol/policy.ts'
 import type { JournalEntry, Publication } from '../../../src/protocol/port.ts'
 import { type LogEvent, Runtime } from '../../../src/protocol/runtime.ts'
 import { encode } from '../../../src/response/write.ts'
@@ -23,6 +25,12 @@ export function referenceCatalog(...replacements: [string, string][]): Catalog {
   }
   return loadCatalog(text, 'catalog.yaml', [px4Multirotor])
 }
+
+/** A replacement that gives it predicates, one `name: clause` a line. */
+export const predicates = (...lines: string[]): [string, string] => [
+  '\ncomponents:\n',
+  `\npredicates:\n${lines.map((line) => `  ${line}\n`).join('')}\ncomponents:\n`,
+]
 
 export const HOME = { lat: 47.397742, lon: 8.545594, amsl: 488 }
 export const CMD = { setMode: 176, arm: 400, takeoff: 22 } as const
@@ -98,14 +106,26 @@ export class Stage {
 
   constructor(
     core: CoreFactory,
-    options: { catalog?: Catalog; obeys?: boolean; journal?: JournalEntry; sessions?: number; found?: Mode } = {},
+    options: {
+      catalog?: Catalog
+      /** A rule file's text, `rules.ar`, and the functions of the host that it may name. */
+      rules?: string | undefined
+      host?: Readonly<Record<string, HostPredicate>>
+      obeys?: boolean
+      journal?: JournalEntry
+      sessions?: number
+      found?: Mode
+    } = {},
   ) {
     this.#sessions = options.sessions ?? 0
     this.catalog = options.catalog ?? referenceCatalog()
     this.obeys = options.obeys ?? true
     this.journal = options.journal
+    const { rules, host } = options
+    const policy = rules === undefined ? undefined : new Policy([{ file: 'rules.ar', text: rules }], this.catalog, host)
     this.runtime = new Runtime({
       catalog: this.catalog,
+      ...(policy && { policy }),
       core,
       coreHash: '00'.repeat(32),
       port: { send: (frame) => this.#send(frame) },
