@@ -1,6 +1,7 @@
 // All figures, in the order of a response's life.
 
 import { admission } from './admission.ts'
+import { agentspec } from './agentspec.ts'
 import { decode } from './decode.ts'
 import { digest } from './digest.ts'
 import { frame } from './frame.ts'
@@ -18,4 +19,5 @@ export const figures: Readonly<Record<string, () => Work[]>> = {
   frame,
   observe,
   digest,
+  agentspec,
 }

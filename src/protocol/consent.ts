@@ -11,7 +11,10 @@ import { payloadByName } from './verdict.ts'
 const PENDING_MAX = 4
 
 export interface Consent {
-  /** SHA-256, hex, over b of the request and b of every component that it covers, in order of sequence. */
+  /**
+   * SHA-256, hex, over b of the request and b of every component that it covers, in order of sequence; for an inspection,
+   * over b of the component and `@<id>` of each rule.
+   */
   readonly id: string
   /** What waits for the answer: a request, or a component that rules want inspected. */
   readonly asker: Instance
@@ -28,7 +31,7 @@ export class Consents {
   /** By the request's sequence; kept as long as the request is, since dependents ask later. */
   readonly #asked = new Map<number, Consent>()
   /** By the sequence of the component that rules hold. */
-  readonly #inspections = new Map<number, { readonly consent: Consent; answer: boolean | undefined }>()
+  readonly #inspections = new Map<number, { readonly consent: Consent; approved: boolean }>()
 
   constructor(core: Core) {
     this.#core = core
@@ -47,27 +50,30 @@ export class Consents {
     return consent
   }
 
-  /** Rules hold this component for a person. True or false once answered; the answer is for these rules and this binding. */
-  inspect(instance: Instance, rules: readonly string[]): boolean | undefined {
+  /** Rules hold this component for a person. True once approved; the approval is for these rules and this binding. */
+  inspect(instance: Instance, rules: readonly string[]): boolean {
     const asked = this.#inspections.get(instance.sequence)
-    if (asked !== undefined && rules.every((rule) => asked.consent.rules.includes(rule))) return asked.answer
+    if (asked !== undefined && rules.every((rule) => asked.consent.rules.includes(rule))) return asked.approved
+    const isPending = asked !== undefined && !asked.approved
+    if (!isPending && !this.hasRoom(instance.plan.speaker.agent.name)) return false // asked once there is room
     for (const [sequence, { consent }] of this.#inspections) {
       if (consent.asker.phase !== Phase.retained) this.#inspections.delete(sequence)
     }
-    this.#inspections.set(instance.sequence, { consent: this.#consent(instance, [], rules), answer: undefined })
-    return undefined
+    this.#inspections.set(instance.sequence, { consent: this.#consent(instance, [], rules), approved: false })
+    return false
   }
 
-  /** The answer to an inspection; that to a request is its phase. */
-  answer({ asker }: Consent, approved: boolean): void {
+  /** An inspection is approved; what answers a request is its phase. */
+  approve({ asker }: Consent): void {
     const asked = this.#inspections.get(asker.sequence)
-    if (asked !== undefined) asked.answer = approved
+    if (asked !== undefined) asked.approved = true
   }
 
   #consent(asker: Instance, covers: readonly Instance[], rules: readonly string[]): Consent {
     const bindings = covers.map((i) => this.#core.binding(i.sequence))
     const hash = createHash('sha256')
     for (const binding of [this.#core.binding(asker.sequence), ...bindings]) hash.update(Buffer.from(binding, 'hex'))
+    for (const rule of rules) hash.update(`@${rule}`)
     return { id: hash.digest('hex'), asker, rules, covers, bindings: new Set(bindings) }
   }
 
@@ -80,7 +86,7 @@ export class Consents {
   get pending(): readonly Consent[] {
     const requests = [...this.#asked.values()].filter(({ asker }) => asker.phase === Phase.released)
     const inspections = [...this.#inspections.values()]
-      .filter(({ consent, answer }) => answer === undefined && consent.asker.phase === Phase.retained)
+      .filter(({ consent, approved }) => !approved && consent.asker.phase === Phase.retained)
       .map(({ consent }) => consent)
     return [...requests, ...inspections]
   }

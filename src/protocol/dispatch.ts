@@ -279,17 +279,26 @@ export class Dispatch implements Enforced {
   /** What rules invoke takes the place of everything under way. Never against the pilot. */
   replace(ruling: Ruling, now_ms: number): void {
     if (ruling.invoke.length === 0 || this.#control.pilotControl) return
+    // At rest there is nothing to hold or bring down. To land what has landed would be undone by the HOLD that follows a
+    // landing, a change of mode that can violate the same rule again, and so on for ever.
+    const { view } = this.#flight
+    if (this.#leases.size === 0 && view.isOnGround(now_ms) && view.isDisarmed(now_ms)) return
     const ending = { phase: Phase.failed, reason: Reason.rule, detail: named(ruling) }
     for (const lease of this.leases) this.#end(lease, ending, now_ms, [])
+    // An older contingency that is not shown yet would go on to be sent, against this one.
+    this.#aftermath.abandon(now_ms)
     const { types } = this.#flight.catalog
-    this.#aftermath.start(ruling.invoke, [...new Set(types.flatMap(({ uses }) => uses ?? []))], now_ms)
+    const names = ruling.invoke.map(({ name }) => name)
+    this.#aftermath.start(names, [...new Set(types.flatMap(({ uses }) => uses ?? []))], now_ms)
   }
 
   /** A person's answer to a consent (PROTOCOL 10). */
-  answer(consent: Consent, approved: boolean): void {
+  answer(consent: Consent, approved: boolean, now_ms: number): void {
     const { asker } = consent
-    if (asker.phase === Phase.retained) this.#flight.consents.answer(consent, approved)
-    else if (!approved) this.#ledger.refuse(asker)
+    if (asker.phase === Phase.retained) {
+      if (approved) this.#flight.consents.approve(consent)
+      else this.enforcement!.refuse(asker, now_ms)
+    } else if (!approved) this.#ledger.refuse(asker)
     else {
       asker.plan.speaker.completed(asker.type)
       this.#ledger.end(asker, Phase.completed, Reason.none, undefined)

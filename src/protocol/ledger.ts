@@ -127,7 +127,7 @@ export class Ledger {
   /** The plan is over: the core forgets what of it is not under way any more. */
   retire(plan: Plan): void {
     this.#retired.add(plan)
-    this.#forgetDone(plan)
+    this.#forget(plan)
   }
 
   /** What waited too long, and what the core need not remember any more. */
@@ -136,28 +136,17 @@ export class Ledger {
       if (plan === undefined) continue
       plan.obligations.expire(now_ms)
       this.#expireRequests(plan, now_ms)
-      if (!this.#ended) continue
-      for (let gone = plan.forgettable(); gone.length > 0; gone = plan.forgettable()) this.#forget(plan, gone)
+      if (this.#ended) this.#forget(plan)
     }
     this.#ended = false
     for (const plan of this.#retired) {
-      this.#forgetDone(plan)
+      this.#forget(plan)
       if (plan.instances.size === 0) this.#retired.delete(plan)
     }
   }
 
-  /** Of a plan that is over only what is still under way matters, and what that rests on. */
-  #forgetDone(plan: Plan): void {
-    const done = (): Instance[] => plan.unneeded().filter((i) => !isLive(i))
-    for (let gone = done(); gone.length > 0; gone = done()) this.#forget(plan, gone)
-  }
-
-  #forget(plan: Plan, instances: readonly Instance[]): void {
-    for (const instance of instances) {
-      plan.instances.delete(instance)
-      if (plan.members.get(instance.id) === instance) plan.members.delete(instance.id)
-      this.#core.release(instance.sequence)
-    }
+  #forget(plan: Plan): void {
+    for (const { sequence } of plan.prune()) this.#core.release(sequence)
   }
 
   /** A request expires after its `wait`, or once nothing uncrossed requires it any more (PROTOCOL 10). */

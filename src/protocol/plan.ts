@@ -84,17 +84,26 @@ export class Plan {
     return kept
   }
 
-  /** Nothing that is kept rests on these. */
-  unneeded(): Instance[] {
-    const needed = new Set<Instance>()
-    for (const i of this.instances) for (const p of i.prerequisites) needed.add(p)
-    return [...this.instances].filter((i) => !needed.has(i))
+  /** Ended without completing, or replaced: nothing will ask for it once nothing rests on it. */
+  isDone(i: Instance): boolean {
+    return this.over ? !isLive(i) : isEnded(i.phase) || (isCompleted(i) && this.members.get(i.id) !== i)
   }
 
-  /** Instances that nothing rests on and that ended without completing, or were replaced: the core may forget them. */
-  forgettable(): Instance[] {
-    const replaced = (i: Instance): boolean => this.members.get(i.id) !== i && isCompleted(i)
-    return this.unneeded().filter((i) => isEnded(i.phase) || replaced(i))
+  /** Takes out what is done and what nothing that stays rests on; dependents come before what they rest on. */
+  prune(): readonly Instance[] {
+    const resting = new Map<Instance, number>()
+    for (const i of this.instances) for (const p of i.prerequisites) resting.set(p, (resting.get(p) ?? 0) + 1)
+    const gone = [...this.instances].filter((i) => !resting.has(i) && this.isDone(i))
+    for (const i of gone) {
+      this.instances.delete(i)
+      if (this.members.get(i.id) === i) this.members.delete(i.id)
+      for (const p of i.prerequisites) {
+        const left = resting.get(p)! - 1
+        resting.set(p, left)
+        if (left === 0 && this.isDone(p)) gone.push(p) // walked in its turn
+      }
+    }
+    return gone
   }
 }
 

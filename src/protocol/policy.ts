@@ -25,9 +25,16 @@ export interface Ruling {
   readonly rules: readonly string[]
   /** The texts of those that ask the model to examine itself: they go into the obligation. */
   readonly examine: string | undefined
-  readonly invoke: readonly ContingencyName[]
-  /** What was counted as violated because it could not be known. */
+  readonly invoke: readonly Invoked[]
+  /** What was counted as violated because it could not be known, and the rules that count for that alone. */
   readonly faults: readonly string[]
+  readonly unknown: readonly string[]
+}
+
+/** A contingency, and the rule that invokes it. */
+export interface Invoked {
+  readonly rule: string
+  readonly name: ContingencyName
 }
 
 /** What a predicate is asked about. */
@@ -93,10 +100,11 @@ function ruling(verdict: ReturnType<RuleSet['judge']>): Ruling {
     outcome,
     rules: violated.map(({ id }) => id),
     examine: examine.length === 0 ? undefined : examine.join('; '),
-    invoke: applied.flatMap(({ enforcement }) =>
-      enforcement.kind === 'invoke_action' ? (enforcement.action as ContingencyName) : [],
+    invoke: applied.flatMap(({ rule, enforcement }) =>
+      enforcement.kind === 'invoke_action' ? { rule: rule.id, name: enforcement.action as ContingencyName } : [],
     ),
     faults: faults.map(({ rule, what, reason }) => `@${rule}: ${what}: ${reason}`),
+    unknown: faults.map(({ rule }) => rule),
   }
 }
 

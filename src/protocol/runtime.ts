@@ -257,7 +257,7 @@ export class Runtime {
         return this.#control.changed()
       case 'approve':
       case 'refuse':
-        return this.#round.dispatch.answer(order.consent, order.verb === 'approve')
+        return this.#round.dispatch.answer(order.consent, order.verb === 'approve', now_ms)
       case 'restart':
         return this.#renew('restart')
     }

@@ -26,10 +26,10 @@ export function referenceCatalog(...replacements: [string, string][]): Catalog {
   return loadCatalog(text, 'catalog.yaml', [px4Multirotor])
 }
 
-/** A replacement that gives it predicates, one `name: clause` a line. */
+/** A replacement that gives it more predicates, one `name: clause` a line. */
 export const predicates = (...lines: string[]): [string, string] => [
-  '\ncomponents:\n',
-  `\npredicates:\n${lines.map((line) => `  ${line}\n`).join('')}\ncomponents:\n`,
+  '\npredicates:\n',
+  `\npredicates:\n${lines.map((line) => `  ${line}\n`).join('')}`,
 ]
 
 export const HOME = { lat: 47.397742, lon: 8.545594, amsl: 488 }
