@@ -45,7 +45,7 @@ interface Subject {
 }
 
 /** What `invoke_action` may name: the contingencies that a catalog can name too. */
-const INVOCABLE: readonly ContingencyName[] = ['hold', 'land', 'return']
+export const INVOCABLE: readonly ContingencyName[] = ['hold', 'land', 'return']
 /** What can be enforced where no component is at the gate. */
 const WITHOUT_COMPONENT: ReadonlySet<string> = new Set(['stop', 'invoke_action', 'none'])
 

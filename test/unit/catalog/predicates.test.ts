@@ -5,9 +5,12 @@ import { PREDICATES_MAX } from '../../../build/abi.ts'
 import { cores } from '../../oracle/cores.ts'
 import { EXAMPLE, load, problems } from './example.ts'
 
-/** The example with predicates. In a mistake, ¦ marks where the error must point to; it is not part of the text. */
+/** The example without predicates of its own. */
+const BARE = EXAMPLE.replace(/\npredicates:\n( .*\n)+/, '\n')
+
+/** The example with these predicates alone. In a mistake, ¦ marks where the error must point to; it is not part of the text. */
 const including = (...lines: readonly string[]): string =>
-  `${EXAMPLE}\npredicates:\n${lines.map((line) => `  ${line}\n`).join('')}`
+  `${BARE}\npredicates:\n${lines.map((line) => `  ${line}\n`).join('')}`
 
 const catalog = load(
   including(
@@ -37,7 +40,7 @@ test('one over state alone is one of the core, one over a payload is one for eac
   expect(predicates.map(({ name }) => name)).toEqual(['low_battery', 'high', 'high', 'old', 'fast'])
   for (const { types } of catalog.predicates)
     for (const [type, index] of types) expect(predicates[index]!.type).toBe(type)
-  expect(load(EXAMPLE).predicates).toEqual([])
+  expect(load(BARE).predicates).toEqual([])
 })
 
 test('what a predicate reads joins the footprint of no type', () => {
