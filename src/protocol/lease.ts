@@ -173,9 +173,10 @@ export class CommandLease extends Lease {
   }
 
   protected proceed(barriers: number, now_ms: number): Ending | undefined {
-    if (this.#confirmedAll) return undefined
+    // Also after "in progress", which confirms and is not the last word.
     const refused = this.refused()
     if (refused) return refused
+    if (this.#confirmedAll) return undefined
     if (!this.#isConfirmed(now_ms)) return this.#waitOn(barriers, now_ms)
     // It goes on by what the state shows: an ACK that still comes answers nobody.
     if (!this.acked) this.flight.acks.abandon(this, now_ms)

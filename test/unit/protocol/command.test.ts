@@ -45,6 +45,15 @@ describe('a command (PROTOCOL 8)', () => {
       expect(stage.commands()).toEqual(['HOLD', 'arm'])
     })
 
+    it('in progress is not the last word: refused afterwards, it has failed', () => {
+      const stage = new Stage(core, { obeys: false }).fly()
+      stage.say([plain('land')])
+      stage.run(10).acknowledge(CMD.setMode, 5).run(10)
+      expect(stage.lastPhase('land')).toBe('acknowledged')
+      stage.acknowledge(CMD.setMode, 4)
+      expect(stage.lastPhase('land')).toBe('failed refused')
+    })
+
     it.each([1, 2, 3, 4, 6, 99])('refused with result %s has failed', (result) => {
       const stage = grounded().run(10).acknowledge(CMD.setMode, result)
       expect(stage.lastPhase('t')).toBe('failed refused')
