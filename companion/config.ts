@@ -1,7 +1,6 @@
 // The configuration of one companion: which vehicle, which catalog, where MAVLink and MQTT are. `examples/halo.yaml` is its
 // manual. A mistake is a start-up error that says file:line:column: key.
 
-import { readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Catalog, Problem } from '../src/catalog/catalog.ts'
@@ -10,6 +9,7 @@ import { Source } from '../src/catalog/source.ts'
 import { suggestion } from '../src/catalog/suggestion.ts'
 import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
 import { Policy } from '../src/protocol/policy.ts'
+import { readText } from './file.ts'
 
 export interface Config {
   /** Names the topics: `halo/v1/<vehicle>`. */
@@ -72,8 +72,8 @@ const schema = z.strictObject({
     endpoint: z
       .string()
       .refine(
-        (text) => /^(udpin|udpout|tcpout):\/\/[^/]+:\d+$/.test(text),
-        'must be udpin://, udpout:// or tcpout:// and host:port',
+        (text) => /^(udpin|udpout|tcpout):\/\//.test(text) && isAddress(text.replace(/^\w+:\/\//, '')),
+        'must be udpin://, udpout:// or tcpout:// and host:port, the port at most 65535',
       ),
     component: z.int('must be an integer').min(1, 'must be 1 to 255').max(255, 'must be 1 to 255').default(191),
   }),
@@ -91,14 +91,14 @@ const KEYS: readonly string[] = [
 
 /** Reads a configuration; paths in it are relative to its file. Throws `ConfigError`, or the error of the file system. */
 export function loadConfig(file: string): Config {
-  return parseConfig(readFileSync(file, 'utf8'), file)
+  return parseConfig(readText('configuration', file), file)
 }
 
 /** The same from text; `file` names it in errors and is what relative paths start from. */
 export function parseConfig(text: string, file: string): Config {
   const source = new Source(text, file)
   if (source.problems.length > 0) throw new ConfigError(source.problems)
-  if (typeof source.value !== 'object' || source.value === null) {
+  if (typeof source.value !== 'object' || source.value === null || Array.isArray(source.value)) {
     source.problem(['(yaml)'], 'must be a map of keys, as in examples/halo.yaml')
     throw new ConfigError(source.problems)
   }
@@ -125,13 +125,13 @@ export function parseConfig(text: string, file: string): Config {
 
 /** The catalog that it names. Throws `CatalogError`, or the error of the file system. */
 export function readCatalog({ catalog }: Config): Catalog {
-  return loadCatalog(readFileSync(catalog, 'utf8'), relative(process.cwd(), catalog), PROFILES)
+  return loadCatalog(readText('catalog', catalog), relative(process.cwd(), catalog), PROFILES)
 }
 
 /** The rules that it names, against that catalog; undefined where it names none. Throws `RuleError`. */
 export function readPolicy({ rules }: Config, catalog: Catalog): Policy | undefined {
   if (rules.length === 0) return undefined
-  const files = rules.map((file) => ({ file: relative(process.cwd(), file), text: readFileSync(file, 'utf8') }))
+  const files = rules.map((file) => ({ file: relative(process.cwd(), file), text: readText('rules', file) }))
   return new Policy(files, catalog)
 }
 

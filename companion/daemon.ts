@@ -156,7 +156,8 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
 
   function hear(topic: Topic, bytes: Uint8Array, isRetained: boolean): void {
     const received_ms = clock.turn()
-    if (!('name' in topic) || stopBy_ms < Infinity) return
+    // An empty payload is how a retained message is cleared: it says nothing.
+    if (!('name' in topic) || stopBy_ms < Infinity || bytes.length === 0) return
     const { kind, name } = topic
     apply((now_ms) => {
       if (kind === 'response') return runtime.receive(name, bytes, isRetained, now_ms)
@@ -223,7 +224,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       }
     },
     onLost() {},
-    log: (message) => log.info({ event: 'mqtt', message }),
+    log: (message, level) => log[level]({ event: 'mqtt', message }),
   })
 
   return {

@@ -22,6 +22,10 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
 
+const warn = (line: string): void => {
+  process.stderr.write(`halo: ${line}\n`)
+}
+
 // `halo watch | head` ends with its reader.
 process.stdout.on('error', () => process.exit(0))
 
@@ -88,9 +92,9 @@ onGround(program.command('context'))
   .argument('<field>', 'its name under `state`')
   .argument('<value>', 'a number, true, false, or a member of its enumeration')
   .option('--retain', 'let the broker keep it for a companion that starts later')
-  .action((field: string, value: string, options: GroundOptions & { retain?: boolean }) =>
-    setContext(brokerOf(options), field, value, options.retain ?? false),
-  )
+  .action(async (field: string, text: string, options: GroundOptions & { retain?: boolean }) => {
+    process.exitCode = await setContext(brokerOf(options), { field, text, retain: options.retain ?? false }, print)
+  })
 
 onGround(program.command('operator'))
   .description(
@@ -98,7 +102,10 @@ onGround(program.command('operator'))
       'exit code 0 if it was applied, 2 if it was refused or not answered',
   )
   .addArgument(new Argument('[verb]', 'without one, the list').choices(VERBS))
-  .argument('[about]', 'approve, refuse: 12 digits of the consent; revoke, restore: an agent; clear: a component type')
+  .argument(
+    '[about]',
+    'approve, refuse: at least 12 digits of the consent; revoke, restore: an agent; clear: a component type',
+  )
   .option('--watch', 'list again at every change')
   .action(async (verb: Verb | undefined, about: string | undefined, options: GroundOptions & { watch?: boolean }) => {
     process.exitCode = await operator(brokerOf(options), { verb, about, watch: options.watch ?? false }, print)
@@ -106,7 +113,7 @@ onGround(program.command('operator'))
 
 onGround(program.command('watch'))
   .description('print every topic of a vehicle as JSON lines: {at, topic, retain, value}')
-  .action((options: GroundOptions) => watch(brokerOf(options), print))
+  .action((options: GroundOptions) => watch(brokerOf(options), print, warn))
 
 const rules = program.command('rules').description('check AgentSpec rules, run them over recorded steps, score them')
 const inDomain = (command: Command): Command =>

@@ -5,7 +5,7 @@ import sys, time
 import cbor2, paho.mqtt.client as mqtt
 
 host, port, vehicle, agent = (sys.argv[1:] + ["127.0.0.1", "1883", "uav1", "planner"][len(sys.argv) - 1:])[:4]
-root, said = f"halo/v1/{vehicle}/", []
+root, said, answered = f"halo/v1/{vehicle}/", [], set()
 PARTS = {"range": {"id": "range", "type": "report.range", "payload": {}},
          "hello": {"id": "hello", "type": "notice.operator", "payload": {"text": "range reported"}}}
 
@@ -27,7 +27,8 @@ def on_message(client, _, message):
         return respond(value, PARTS)
     for o in value["obligations"]:  # a snapshot that lists an obligation is newer than it
         ids = [s["id"] for s in o["scope"] if s["id"] in PARTS]
-        if ids and o["plan"].startswith(f"{agent}/") and o["route"] == "agent":
+        if ids and o["plan"].startswith(f"{agent}/") and o["route"] == "agent" and (o["id"], o["opened"]) not in answered:
+            answered.add((o["id"], o["opened"]))  # a snapshot on its way may list it once more
             return respond(value, ids, recovers=o["plan"].split("/", 1)[1])
 
 client = mqtt.Client(*([mqtt.CallbackAPIVersion.VERSION2] if hasattr(mqtt, "CallbackAPIVersion") else []))  # paho 2, 1.6

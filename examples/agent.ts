@@ -15,6 +15,8 @@ interface Snapshot {
   readonly snapshot: string
   readonly agents: Readonly<Record<string, { readonly generation: number }>>
   readonly obligations: readonly {
+    readonly id: string
+    readonly opened: number
     readonly plan: string
     readonly route: string
     readonly scope: readonly { id: string }[]
@@ -35,6 +37,7 @@ const candidates: readonly Component[] = [
 ]
 let generation = 0
 let started = false
+const answered = new Set<string>()
 
 /** Cites the newest snapshot; a response's id is never used twice, and generations only grow. */
 function respond(snapshot: Snapshot, components: readonly Component[], recovers?: string): void {
@@ -66,8 +69,12 @@ function heed(snapshot: Snapshot): void {
   if (!started) respond(snapshot, candidates)
   started = true
   // What was blocked comes back only as a fresh candidate; a snapshot that lists the obligation is newer than it.
-  const owed = snapshot.obligations.find(({ plan, route }) => plan.startsWith(`${agent}/`) && route !== 'operator')
+  const owed = snapshot.obligations.find(
+    ({ id, opened, plan, route }) =>
+      plan.startsWith(`${agent}/`) && route !== 'operator' && !answered.has(`${id} ${opened}`),
+  )
   if (owed === undefined) return
+  answered.add(`${owed.id} ${owed.opened}`) // a snapshot on its way may list it once more
   const fresh = candidates.filter(({ id }) => owed.scope.some((member) => member.id === id))
   if (fresh.length > 0) respond(snapshot, fresh, owed.plan.slice(agent.length + 1))
 }

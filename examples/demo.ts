@@ -66,8 +66,10 @@ async function main(): Promise<void> {
   })
   const ended = once(companion, 'exit')
   try {
-    const agent = await Agent.connect(`mqtt://127.0.0.1:${broker}`)
-    await mission(agent)
+    const died = ended.then(([code]) => Promise.reject(new Error(`the companion ended by itself, with ${code}`)))
+    died.catch(() => {})
+    const agent = await Promise.race([Agent.connect(`mqtt://127.0.0.1:${broker}`), died])
+    await Promise.race([mission(agent), died])
     await agent.end()
     companion.kill('SIGTERM')
     const [code] = await ended

@@ -8,9 +8,9 @@ import { loadConfig, readCatalog, readPolicy } from '../config.ts'
 export function check(file: string, print: (line: string) => void): void {
   const config = loadConfig(file)
   const catalog = readCatalog(config)
+  const policy = readPolicy(config, catalog)
   print(`vehicle ${config.vehicle}: profile ${catalog.profile.name}, catalog ${catalog.hash.slice(0, 16)}`)
   for (const line of describe(catalog)) print(line)
-  const policy = readPolicy(config, catalog)
   if (policy !== undefined) print(`rules: ${policy.rules.map(({ id }) => `@${id}`).join(' ')}`)
 }
 

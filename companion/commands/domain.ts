@@ -1,7 +1,6 @@
 // What the rules of a domain may speak about: a vocabulary.json, with or without a module of predicates, or the catalog of a
 // companion (PROTOCOL 13).
 
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
@@ -19,6 +18,7 @@ import type { Catalog, StateField } from '../../src/catalog/catalog.ts'
 import { ENUMERATIONS } from '../../src/profile/profile.ts'
 import { INVOCABLE, Policy, type RuleFile } from '../../src/protocol/policy.ts'
 import { loadConfig, readCatalog } from '../config.ts'
+import { readText } from '../file.ts'
 
 export interface Domain {
   readonly vocabulary: Vocabulary
@@ -47,7 +47,7 @@ export async function readDomain({ vocabulary, config, predicates }: DomainOptio
     return undefined
   }
   const host = predicates === undefined ? {} : await readPredicates(predicates)
-  return ofVocabulary(readFileSync(vocabulary, 'utf8'), vocabulary, host)
+  return ofVocabulary(readText('vocabulary', vocabulary), vocabulary, host)
 }
 
 const NAME = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/

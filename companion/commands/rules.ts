@@ -1,10 +1,11 @@
 // `halo rules`: rule files checked, run over recorded steps, scored by labels, and explained to whoever writes them
 // (PROTOCOL 13).
 
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { checkRules, parseRules, printRules, type RuleSet } from '../../src/agentspec/index.ts'
 import type { RuleFile } from '../../src/protocol/policy.ts'
+import { readText } from '../file.ts'
 import { type Domain, type DomainOptions, readDomain } from './domain.ts'
 import { draftText, isDraft } from './draft.ts'
 import { describeScore, readLabels, score } from './score.ts'
@@ -83,6 +84,6 @@ async function domainOf([first]: readonly string[], options: DomainOptions): Pro
 /** Rule text, or rules as data made text: then places are those of that text. */
 function readRules(name: string): RuleFile {
   const file = name === '-' ? 'stdin' : name
-  const text = readFileSync(name === '-' ? 0 : name, 'utf8')
+  const text = readText('rules', name === '-' ? 0 : name)
   return isDraft(text) ? { file: `${file} as text`, text: draftText(text, file) } : { file, text }
 }

@@ -1,5 +1,6 @@
 // `halo sim`: the simulated vehicle, never for flight; each line of input is a fault.
 
+import { FAULT_USAGE } from '../sim/fault.ts'
 import { startSimulatedVehicle } from '../sim/server.ts'
 
 export interface SimOptions {
@@ -20,6 +21,7 @@ export async function sim(
 ): Promise<void> {
   const simulated = await startSimulatedVehicle({ listen, send, speed, home: { lat, lon, amsl } })
   print(`simulated vehicle: listens on ${listen}, sends to ${send}, ${speed} times real speed`)
+  print(`a line here is a fault: ${FAULT_USAGE.join('; ')}`)
   for await (const line of lines) {
     if (line.trim() === '') continue
     try {

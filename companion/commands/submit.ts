@@ -1,8 +1,8 @@
 // `halo submit`: says a response as an agent would, and follows what becomes of it (PROTOCOL 4, 12).
 
 import { createHash, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { readText } from '../file.ts'
 import { type Broker, connectGround, decode } from './ground.ts'
 import { Progress } from './progress.ts'
 
@@ -86,7 +86,7 @@ export async function submit(broker: Broker, options: SubmitOptions, print: (lin
 }
 
 function readDraft(file: string): z.output<typeof draftSchema> {
-  const text = readFileSync(file, 'utf8')
+  const text = readText('response', file)
   let value: unknown
   try {
     value = JSON.parse(text)

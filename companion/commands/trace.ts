@@ -1,8 +1,8 @@
 // A recorded run of agents, one step a line of JSON, and what the rules say about each step (PROTOCOL 13).
 
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { EVENTS, type Outcome, type RuleSet, type Verdict, type Vocabulary } from '../../src/agentspec/index.ts'
+import { readText } from '../file.ts'
 import { json } from './domain.ts'
 
 const values = z.record(z.string(), z.unknown()).default({})
@@ -56,7 +56,7 @@ export interface Line<T> {
 
 /** JSON Lines; empty lines are skipped. Throws with file, line and key. */
 export function readLines<T>(file: string, schema: z.ZodType<T>): Line<T>[] {
-  return readFileSync(file, 'utf8')
+  return readText('trace', file)
     .split('\n')
     .flatMap((text, i) => {
       if (text.trim() === '') return []

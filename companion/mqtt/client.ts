@@ -13,6 +13,10 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** How long the last words may take at the end. */
 const FAREWELL_MS = 1_000
 
+/** Links that last no longer than this, so many of them in a row, are somebody's doing. */
+const BRIEF_MS = 5_000
+const BRIEF_MAX = 3
+
 export interface ClientOptions {
   /** `mqtt://` or `mqtts://`, user and password in it if any. */
   readonly url: string
@@ -26,7 +30,7 @@ export interface ClientOptions {
   /** After each (re)connect, once subscribed: publish all retained state. */
   onConnected(): void
   onLost(): void
-  log(message: string): void
+  log(message: string, level: 'info' | 'warn' | 'error'): void
 }
 
 export interface Client {
@@ -44,12 +48,15 @@ export interface Client {
  * URL or the vehicle's name cannot be used.
  */
 export function connect(options: ClientOptions): Client {
-  const { vehicle, log } = options
+  const { vehicle } = options
+  const log = (message: string, level: 'info' | 'warn' | 'error' = 'warn'): void => options.log(message, level)
   const below = root(vehicle)
   const status = `${below}/status`
   const context = `${below}/context/#`
   let linked = false
   let leaving = false
+  let linkedAt_ms = 0
+  let brief = 0
 
   const client = mqtt.connect(options.url, {
     // Handlers come first, the connection after them.
@@ -81,7 +88,8 @@ export function connect(options: ClientOptions): Client {
   client.on('connect', () => {
     subscribe([`${below}/response/+`, `${below}/operator/+`, context], () => {
       linked = true
-      log('mqtt: connected')
+      linkedAt_ms = Date.now()
+      log('mqtt: connected', 'info')
       options.onConnected()
     })
   })
@@ -94,7 +102,10 @@ export function connect(options: ClientOptions): Client {
     if (!linked) return
     linked = false
     if (leaving) return
-    log('mqtt: connection lost')
+    brief = Date.now() - linkedAt_ms < BRIEF_MS ? brief + 1 : 0
+    if (brief < BRIEF_MAX) log('mqtt: connection lost')
+    // A broker ends the older of two links of one name: two companions of one vehicle end each other's for ever.
+    else log(`mqtt: connection lost again at once: does another companion run as vehicle ${vehicle}?`, 'error')
     options.onLost()
   })
 

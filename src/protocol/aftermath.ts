@@ -125,6 +125,8 @@ export class Aftermath {
       for (const name of resources) this.resources.fence(name, this.#session.newest)
     }
     if (ended === undefined) return
+    // A landing that nobody made needs no rest: its HOLD would only begin the same chain again.
+    if (ended !== 'shown') this.#landing = undefined
     const { name, sends } = contingency
     this.#publisher.log(ended === 'shown' ? 'info' : 'warn', 'contingency ended', { name, ended, sends })
     if (ended !== 'shown') {

@@ -112,7 +112,9 @@ export class Contingency implements Awaiting {
       if (!this.#refused && this.#isDeaf(now_ms)) return undefined
       this.finish(now_ms)
       const next = NEXT[this.#name]
-      if (next === undefined) return 'exhausted'
+      const { view } = this.#flight
+      // Standing there disarmed, there is nothing to bring down.
+      if (next === undefined || (view.isOnGround(now_ms) && view.isDisarmed(now_ms))) return 'exhausted'
       this.#begin(next)
     }
   }

@@ -206,22 +206,22 @@ export class Dispatch implements Enforced {
   #end(lease: Lease, ending: Ending, now_ms: number, follow?: readonly ContingencyName[]): void {
     const { instance, effect } = lease
     const onGround = this.#flight.view.isOnGround(now_ms)
-    // What is owed stands before the lease is gone: if the core traps in between, the next session sends it.
+    // The lease is gone last, or what it owes stands before: if the core traps in between, the next session sends it.
     if (ending.phase === Phase.completed) {
-      this.#aftermath.handOver(instance, effect.then === 'none' ? [] : [effect.then], 'any')
-      this.#close(lease, now_ms)
-      instance.plan.speaker.completed(instance.type)
       this.#acknowledge(lease)
       this.#ledger.end(instance, Phase.completed, Reason.none, undefined)
+      this.#close(lease, now_ms)
+      this.#aftermath.handOver(instance, effect.then === 'none' ? [] : [effect.then], 'any')
+      instance.plan.speaker.completed(instance.type)
       if (instance.is.kind === Kind.handoff) this.#handedOff(instance, now_ms)
       else this.enforcement?.happened('after_action', instance.plan, now_ms)
       return
     }
     const names = follow ?? (ending.reason === Reason.taken_over ? [] : lease.contingency(onGround))
     if (ending.phase === Phase.superseded) {
-      this.#aftermath.handOver(instance, names, instance.plan.speaker.plan!)
-      this.#close(lease, now_ms)
       this.#ledger.end(instance, Phase.superseded, Reason.superseded, undefined)
+      this.#close(lease, now_ms)
+      this.#aftermath.handOver(instance, names, instance.plan.speaker.plan!)
       return
     }
     for (const name of resourcesOf(instance)) this.#aftermath.resources.release(name, instance)

@@ -30,6 +30,12 @@ export function readOrder(
   const { map } = decoded
   if (map.get('v') !== 1) return 'malformed: v: must be 1'
   if (verb === 'pause') return { verb } // always accepted
+  for (const [key, type] of [
+    ['session', 'string'],
+    ['after', 'number'],
+  ] as const) {
+    if (typeof map.get(key) !== type) return `malformed: ${key}: must be a ${type}`
+  }
   if (map.get('session') !== session.id) return 'session_changed'
   if (map.get('after') !== control.n) return `operator_conflict: after must be ${control.n}`
   if (verb === 'revoke' || verb === 'restore') return agentOf(session, map, verb)

@@ -135,7 +135,11 @@ export class Runtime {
       const message = { name, bytes, retained }
       const context = readContext(this.#catalog, this.#round.session.core, message, now_ms)
       if (typeof context === 'object') this.#observe(context.field, context.value, received_ms, now_ms)
-      else if (context !== undefined) this.#publisher.log('warn', 'context refused', { field: name, why: context })
+      else if (context !== undefined) {
+        this.#publisher.log('warn', 'context refused', { field: name, why: context })
+        const text = `context/${name} refused: ${context}`
+        this.#publisher.notice(undefined, { kind: 'context', severity: 'warning', text })
+      }
     })
   }
 

@@ -11,7 +11,7 @@ export const SETTLING_MS = 100
 export interface Underway {
   /** Modes that the vehicle goes through because of it. */
   readonly leads: readonly Mode[]
-  /** `land` and `return`: once on the ground they explain any mode that we set. */
+  /** `land` and `return`: once on the ground they explain any mode that we set, and HOLD. */
   readonly endsWithHold: boolean
   /** Since a frame that changes the mode has left, only reports received after this show what it did. */
   since_ms: number | undefined
@@ -104,7 +104,7 @@ export class Takeover {
     if (live.some((effect) => effect.leads.includes(mode))) return true
     if ((live.length === 0 || live.some((effect) => !effect.confirmed)) && this.#explained.has(mode)) return true
     const landing = live.some((effect) => effect.endsWithHold) || (live.length === 0 && this.#endedOnGround)
-    return landing && this.#ours.has(mode) && this.#view.isOnGround(now_ms)
+    return landing && this.isOurs(mode) && this.#view.isOnGround(now_ms)
   }
 
   /**

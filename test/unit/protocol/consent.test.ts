@@ -146,7 +146,7 @@ describe('an answer that is refused, and nothing changes', () => {
   it.each([
     ['stale: an older counter', (s: Stage) => answer(s, 'approve', { after: s.control.n - 1 }), 'operator_conflict'],
     ['a counter yet to come', (s: Stage) => answer(s, 'approve', { after: s.control.n + 1 }), 'operator_conflict'],
-    ['without a counter', (s: Stage) => answer(s, 'approve', { after: undefined }), 'operator_conflict'],
+    ['without a counter', (s: Stage) => answer(s, 'approve', { after: undefined }), 'malformed: after'],
     ['of another session', (s: Stage) => answer(s, 'approve', { session: '00000000000000ff' }), 'session_changed'],
     ['another digest', (s: Stage) => answer(s, 'approve', { consent: 'ab'.repeat(32) }), 'operator_conflict'],
     [

@@ -40,6 +40,17 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.control.pilot_control).toBe(true)
   })
 
+  it('is none when a landing of a session that began in the air ends in HOLD, before the disarm is heard', () => {
+    const stage = new Stage(core, { found: 'HOLD' }).run(2000)
+    stage.say([plain('land')])
+    stage.run(500)
+    expect(stage.lastPhase('land')).toBe('acknowledged')
+    stage.set({ 'position.alt': 0 }).show({ landed: 'ON_GROUND' }).run(200).show({ mode: 'HOLD' }).run(300)
+    expect(stage.control.pilot_control).toBe(false)
+    stage.show({ armed: false }).run(100)
+    expect(stage.lastPhase('land')).toBe('completed')
+  })
+
   it('while disarmed latches nothing', () => {
     const stage = new Stage(core).run(1000).show({ mode: 'POSITION' }).run(1000)
     expect(stage.control.pilot_control).toBe(false)
