@@ -242,6 +242,7 @@ export class Dispatch implements Enforced {
     this.#publisher.notice(instance, { kind: 'handoff', severity: 'warning', text: 'the vehicle is with the pilot' })
     plan.obligations.closeAll('ended')
     plan.over = true
+    this.#ledger.retire(plan)
     for (const each of [...plan.instances]) {
       if (isLive(each) && !this.#leases.has(each.sequence)) {
         this.#ledger.end(each, Phase.superseded, Reason.ended, undefined)
@@ -255,6 +256,7 @@ export class Dispatch implements Enforced {
   supersede(plan: Plan, now_ms: number): void {
     plan.obligations.closeAll('superseded')
     plan.over = true
+    this.#ledger.retire(plan) // from here on the ledger knows it, whatever happens
     for (const instance of [...plan.instances]) {
       const lease = this.#leases.get(instance.sequence)
       if (lease instanceof SetpointLease) {

@@ -330,7 +330,9 @@ export class Runtime {
 
   /** The old core is not asked any more: it may be poisoned. */
   #lastWord(instance: Instance): void {
-    instance.phase = instance.phase === Phase.retained ? Phase.blocked : Phase.failed
+    // With a lease its first frame has left, even if the core trapped before that could be said.
+    const crossed = instance.phase !== Phase.retained || instance.lease !== undefined
+    instance.phase = crossed ? Phase.failed : Phase.blocked
     this.#publisher.outcome(instance, Reason.session_changed, undefined)
   }
 

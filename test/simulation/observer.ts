@@ -293,8 +293,7 @@ export class Observer {
         break
       case 'notice':
         // It says so itself: no frame has left.
-        if (/^contingency \w+ not shown after 0 frames/.test(said.text))
-          for (const d of this.#debts) d.givenUp ||= d.owed
+        if (/^contingency \w+ not shown after 0 frames/.test(said.text)) this.#giveUp()
         break
       case 'snapshot':
         this.#newest = Number(String(said.snapshot).split('-')[1])
@@ -312,6 +311,17 @@ export class Observer {
     }
   }
 
+  /** Held back by the mode guard ten times over, with the vehicle heard, is what PROTOCOL 8 calls recorded as not sent. */
+  #giveUp(): void {
+    const heard = this.at_ms - (this.#sight.mode?.received_ms ?? Number.NEGATIVE_INFINITY) <= 1000
+    for (const d of this.#debts) {
+      // Ten tries take two seconds.
+      const permitted_ms = d.permittedSince_ms === undefined ? 0 : this.at_ms - d.permittedSince_ms
+      if (heard && permitted_ms < 2000) d.owed = false
+      else d.givenUp ||= d.owed
+    }
+  }
+
   #begin(session: string, renewed: string | undefined): void {
     if (this.#past.has(session)) this.find('G3', `session ${session} came back`)
     if (this.#session !== '') {
@@ -323,7 +333,10 @@ export class Observer {
     const follow = renewed === 'trap' || renewed === 'restart'
     const debts = follow ? this.#debts : []
     if (follow) {
-      for (const i of this.#cutOff) if (i.crossed) debts.push(this.#owes(i, SESSION_ENDED))
+      // The first frame may have left before the crossing could be said.
+      for (const i of this.#cutOff) {
+        if (i.crossed || i.phase === 'failed') debts.push(this.#owes(i, SESSION_ENDED))
+      }
       // It may just have been done when the core trapped: then a flight is stopped, and a command needs nothing.
       for (const i of this.#live) {
         const debt = this.#owes(i, SESSION_ENDED)
