@@ -24,6 +24,8 @@ export interface Question {
   readonly standing: readonly Instance[]
   /** Words for what the host found wrong in step 1, by candidate. */
   readonly problems: readonly (string | undefined)[]
+  /** Candidates of a recovery that move the vehicle and stand in no open scope: no loss of theirs opens one. */
+  readonly outside: ReadonlySet<number>
 }
 
 export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan: Plan): Question {
@@ -42,12 +44,15 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
 
   const problems: (string | undefined)[] = []
   const attempted = new Set<number>()
+  const outside = new Set<number>()
   const candidates = components.map((component, index): Candidate => {
     const type = catalog.types.findIndex((t) => t.name === component.type)
     const formed = form(catalog, accepted, component, type, twice)
     problems[index] = formed.problem
     const known = type >= 0 ? catalog.types[type]! : undefined
     const moves = known !== undefined && movesVehicle(known.kind)
+    const isOutside = recovers !== undefined && moves && recovers.obligations.covering(component.id, type).length === 0
+    if (isOutside) outside.add(index)
     return {
       type: Math.max(type, 0),
       id: component.id,
@@ -72,7 +77,7 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
     standing: standings,
     candidates,
   }
-  return { batch, standing: kept, problems }
+  return { batch, standing: kept, problems, outside }
 }
 
 /** Step 1, as far as it is about names: bounds are the core's. */
@@ -103,7 +108,8 @@ function scope(
 ): Reason {
   const covering = plan.obligations.covering(id, type)
   if (covering.length === 0) return moves ? Reason.out_of_scope : Reason.none
-  if (covering.every((obligation) => accepted.snapshot <= obligation.newest)) return Reason.evidence_stale
+  // Newer than every one of them: the evidence must know of all that was lost.
+  if (covering.some((obligation) => accepted.snapshot <= obligation.newest)) return Reason.evidence_stale
   if (accepted.speaker.attempts(type) >= ATTEMPTS_MAX) return Reason.attempts_exhausted
   // One attempt is one response that brings the type, however many of it.
   attempted.add(type)

@@ -72,12 +72,17 @@ export class Obligations {
     return obligation.name
   }
 
-  /** Takes uncrossed components into the obligation that a replacement answered. */
-  widen(name: string, members: readonly Member[]): void {
+  /** Takes uncrossed components into the obligation that a replacement answered: what returns must know of their loss too. */
+  widen(name: string, members: readonly Member[], newest: number): void {
     for (const [id, obligation] of this.#open) {
       if (obligation.name !== name || members.length === 0) continue
       const scope = [...new Map([...obligation.scope, ...members].map((m) => [m.id, member(m)])).values()]
-      const wider = { ...obligation, scope, missing: new Set([...obligation.missing, ...members.map((m) => m.id)]) }
+      const wider = {
+        ...obligation,
+        scope,
+        newest,
+        missing: new Set([...obligation.missing, ...members.map((m) => m.id)]),
+      }
       this.#open.set(id, wider)
       this.#tell({ v: 1, obligation: this.#wire(wider) })
     }

@@ -28,6 +28,48 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
     verdict.components.map((c: { reason?: string }) => c.reason)
   const both = [range, goto('g', 30), goto('h', 60, ['range', 'g'])]
 
+  describe('evidence', () => {
+    const snapshot = (stage: Stage): { snapshot: unknown } => ({
+      snapshot: (stage.newest('snapshot') as Said).snapshot,
+    })
+
+    it('G4: must be newer than every open obligation that covers the component', () => {
+      const stage = new Stage(core).fly()
+      const h = goto('h', 30, ['range', 'g'])
+      stage.say([range, goto('g', 290), h]) // outside the fence: g is lost, and h with it
+      stage.run(1200)
+      const seen = snapshot(stage)
+      expect(reasons(recover(stage, [h], seen))).toEqual(['unknown_prerequisite'])
+      expect(reasons(recover(stage, [goto('g', 30), h], seen))).toEqual([undefined, 'evidence_stale'])
+      stage.run(1200)
+      expect(reasons(recover(stage, [h]))).toEqual([undefined])
+    })
+
+    it('G4: must be newer than the loss of what was withdrawn into an older obligation', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('x', 290), velocity('v', 5), goto('b', 30, ['range', 'v'])])
+      stage.run(1200)
+      const seen = snapshot(stage)
+      stage.run(1200)
+      recover(stage, [range], seen) // replaces what b rests on
+      expect(stage.lastPhase('b')).toBe('blocked prerequisite_failed')
+      expect(reasons(recover(stage, [goto('b', 30)], seen))).toEqual(['evidence_stale'])
+      stage.run(1200)
+      expect(reasons(recover(stage, [goto('b', 30)]))).toEqual([undefined])
+    })
+
+    it('G4: an invalid candidate under the id of what flies opens no way back for it', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('g', 60)])
+      stage.run(1200)
+      const invalid = { ...goto('g', 60), payload: { lat: 999, lon: 0, alt: 10 } }
+      expect(reasons(recover(stage, [invalid]))).toEqual(['payload_invalid'])
+      expect(stage.obligations).toEqual([])
+      stage.run(1200)
+      expect(reasons(recover(stage, [range, goto('g', 60)]))).toEqual([undefined, 'out_of_scope'])
+    })
+  })
+
   it('says what was lost, why, and what may come back', () => {
     const stage = lost()
     expect(stage.obligations.length).toBe(1)
