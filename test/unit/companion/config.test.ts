@@ -69,7 +69,9 @@ describe('configuration', () => {
     [
       'an endpoint of another kind',
       GOOD.replace('udpin', 'udp'),
-      ['halo.yaml:4:13: mavlink.endpoint: must be udpin://, udpout:// or tcpout:// and host:port, the port at most 65535'],
+      [
+        'halo.yaml:4:13: mavlink.endpoint: must be udpin://, udpout:// or tcpout:// and host:port, the port at most 65535',
+      ],
     ],
     ['two brokers', `${GOOD}  embedded: 127.0.0.1:1883\n`, ['halo.yaml:5:1: mqtt: needs either `url` or `embedded`']],
     [
