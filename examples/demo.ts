@@ -86,8 +86,8 @@ async function mission(agent: Agent): Promise<void> {
   await agent.publish('context/map', { v: 1, value: 1 })
   say('ground', 'publishes map version 1')
   await agent.until('a vehicle that is ready', () => {
-    const { state } = agent.snapshot ?? {}
-    return state?.ready === true && state['gps.fix'] >= 3 && state.map === 1
+    const { state, unknown } = agent.snapshot ?? {}
+    return state?.ready === true && state['gps.fix'] >= 3 && state.map === 1 && unknown.length === 0
   })
 
   say('agent', 'answers with a mixed bag, written on the newest snapshot:')
