@@ -69,14 +69,16 @@ export class Dispatch implements Enforced {
     this.#ledger.reach(instance, Phase.acknowledged)
   }
 
-  /** Every retained component, in order of sequence, until a pass lets nothing more across. */
+  /** Every retained component, in order of sequence; those before one that crossed again, until nothing more crosses. */
   offerAll(now_ms: number): void {
     const { waiting } = this.#ledger
-    for (let crossed = true; crossed; ) {
-      crossed = false
+    for (let before = Number.POSITIVE_INFINITY; before > 0; ) {
+      let crossed = 0
       for (const instance of [...waiting.values()]) {
-        if (waiting.has(instance.sequence) && this.#offer(instance, now_ms)) crossed = true
+        if (instance.sequence >= before) break
+        if (waiting.has(instance.sequence) && this.#offer(instance, now_ms)) crossed = instance.sequence
       }
+      before = crossed
     }
   }
 
