@@ -218,6 +218,12 @@ export const predicates = {
     /169\.254\.169\.254\S{0,60}(?:credentials|token)|metadata\.google\.internal\S{0,60}token/,
     /\.(?:ssh|aws|gnupg)\b[\s\S]{0,120}\b(?:read_text|read_bytes|open|copytree|iterdir|r?glob)\(|\b(?:iterdir|r?glob|listdir|walk)\([^\n)]{0,40}\.(?:ssh|gnupg|aws)\b[\s\S]{0,200}\b(?:read|open)|\bspwd\.getsp/,
     /^kubectl\s[^\n]{0,60}\bget\s\S{0,20}secrets?\b[^\n]{0,60}\s-o/,
+    // What keeps them for other programs, asked for them.
+    /^(?:aws\s(?:configure\sget|secretsmanager\sget-secret-value|ssm\sget-parameters?\b[^\n]{0,100}--with-decryption)|gcloud\s(?:auth\s(?:application-default\s)?print-\w{1,10}-token|secrets\sversions\saccess)|az\s(?:account\sget-access-token|keyvault\ssecret\sshow)|gh\sauth\stoken|op\s(?:read|item\sget)|vault\s(?:kv\sget|read)|bw\sget|lpass\sshow|keyring\sget|docker\ssecret\sinspect|git\scredential\sfill)\b/,
+    /^netsh\swlan\sshow\sprofile\b[^\n]{0,60}key=clear|\bkeyring\.get_password\(|\bkrb5cc_\d/i,
+    /\/proc\/(?:\d{1,7}|self|\*|\$\$)\/environ\b|BEGIN\s(?:RSA |EC |DSA |OPENSSH )?PRIVATE KEY/,
+    /^find\s[^\n]{0,200}(?:\.pem|\.key|\.p12|\.pfx|\.kdbx|id_(?:rsa|ed25519))\b[^\n]{0,100}-exec\s(?:cat|cp|tar|scp|base64|head|tail|strings)\b/,
+    /^(?:grep|egrep|rg|awk)\s[^\n]{0,60}(?:passw|token|secret|api.?key)[^\n]{0,60}_history\b|\bhistory\s?\|\s?(?:grep|egrep|rg)\s[^\n]{0,20}(?:passw|token|secret|api.?key)/i,
   ),
   names_secret: found(
     'It names a file that holds secrets.',
@@ -326,6 +332,12 @@ export const predicates = {
     /^(?:add-apt-repository|apt-add-repository|apt-key\sadd|apt-key\sadv|yum-config-manager|dnf\scopr|zypper\s(?:ar|addrepo)|rpm\s-\w{1,4}\shttps?:)\b|\btrusted=yes\b|\b(?:curl|wget)\b[^\n]{0,300}(?:\.deb|\.rpm|\.apk|\.pkg|\.msi|\.whl|\.gem|\.vsix)\b[\s\S]{0,200}\b(?:dpkg|rpm|apt|apt-get|dnf|yum|apk|installer|msiexec|pip3?|gem|code)\s[^\n]{0,60}(?:-i|-U|install|add|-pkg|--install)/,
     /^brew\s(?:tap\s\S{1,60}\shttps?:|install\s[^\n]{0,60}https?:|tap\s[a-z\d])|^(?:choco|nuget|Install-Package|Install-Module|Register-PSRepository)\s[^\n]{0,100}(?:-s(?:ource)?[ =]|-Source(?:Location)?\s)\S|^snap\sinstall\s[^\n]{0,60}--dangerous|^flatpak\s(?:install|remote-add)\s[^\n]{0,100}(?:https?:\/\/(?!(?:dl\.)?flathub)|--no-gpg-verify)|^(?:conda|mamba)\s(?:install|create)\s[^\n]{0,100}(?:-c|--channel)[ =]https?:|^luarocks\s[^\n]{0,60}--server|^composer\sconfig\s[^\n]{0,30}repositor|^code\s--install-extension\s\S{1,60}\.vsix|^helm\sinstall\s[^\n]{0,100}https?:/i,
     /\bpip\.?(?:_internal)?\.?main\(\[?[^\n]{0,100}(?:git\+|https?:|index-url)/,
+    // A file that nobody's registry vouches for, unless it is what was just built here.
+    /^(?:dpkg\s(?:[^\n]{0,40}\s)?(?:-i|--install)|rpm\s-\w{0,5}[iU]\w{0,5}|(?:apt|apt-get|dnf|yum|zypper)\s(?:[^\n]{0,60}\s)?install)\s(?:[^\n]{0,60}\s)?(?!(?:\.\/)?(?:dist|build|target|out)\/)\S{1,100}\.(?:deb|rpm)(?=\s|$)/,
+    /^(?:(?:python\S{0,4}\s-m\s)?pip\S{0,4}|uv\spip|pipx|npm|yarn|pnpm|gem)\s(?:install|i|add)\s(?:[^\n]{0,60}\s)?(?!(?:\.\/)?(?:dist|build|target|out|pkg)\/)\S{1,100}\.(?:whl|tgz|tar\.gz|gem)(?=\s|$)/,
+    /^(?:snap|flatpak)\sinstall\s(?:[^\n]{0,60}\s)?\S{1,100}\.(?:snap|flatpak)(?=\s|$)|^code\s--install-extension\s\S{1,100}\.vsix|^installer\s[^\n]{0,60}-pkg\s|^msiexec\s[^\n]{0,40}\/i\s?\S{0,10}https?:/i,
+    /^brew\sinstall\s(?!homebrew\/)[\w-]{1,40}\/[\w-]{1,40}\/[\w-]{1,40}|^(?:npx|bunx)\s(?:[^\n]{0,30}\s)?(?:github|gitlab|bitbucket|gist):|^helm\srepo\sadd\s|^nix-env\s[^\n]{0,60}-f\shttps?:|^cpanm?\s[^\n]{0,60}https?:|\binstall\.packages\([^\n]{0,100}repos\s?=\s?\W?http:/,
+    /^(?:conda|mamba)\s(?:install|create)\s(?:[^\n]{0,100}\s)?(?:-c|--channel)[ =](?!(?:defaults|conda-forge|bioconda|anaconda|pytorch|nvidia)\b)\w/,
   ),
   schedules: found(
     'It makes something run later, or whenever the machine starts.',
