@@ -342,8 +342,8 @@ export class Observer {
         const debt = this.#owes(i, SESSION_ENDED)
         debts.push({ ...debt, owed: debt.owed && i.is.kind === Kind.setpoint })
       }
-      // The HOLD after a landing may have been under way.
-      if (this.#landingSent) debts.push(this.#debt('landed', ['HOLD'], undefined, false))
+      // A HOLD may have been under way, or about to be, when the core trapped: the one of an undo, or after a landing.
+      debts.push(this.#debt('inherited', ['HOLD'], undefined, false))
     }
     const [ours, resumed] = [this.#ours, this.#resumed]
     this.#forget(session)
