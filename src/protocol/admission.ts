@@ -168,7 +168,7 @@ export class Admission {
     if (dependents.length === 0) return
     for (const dependent of dependents) this.#ledger.block(dependent, Reason.prerequisite_failed, old.id)
     const into = plan.obligations.covering(old.id, old.type)[0] ?? plan.obligations.first
-    if (into !== undefined) plan.obligations.widen(into.name, dependents, this.#session.newest)
+    if (into !== undefined) plan.obligations.widen(into, dependents, this.#session.newest)
     else this.#ledger.oblige(plan, old, Reason.superseded, undefined, dependents, now_ms)
   }
 
@@ -183,7 +183,8 @@ export class Admission {
     const { candidates } = question.batch
     const names = new Map<number, string>()
     for (const [i, loss] of admitted.entries()) {
-      if (!opensObligation(loss.reason) || question.outside.has(i)) continue
+      // What stands in no open scope opens none either, whatever else is wrong with it.
+      if (!opensObligation(loss.reason) || candidates[i]!.scope === Reason.out_of_scope) continue
       const fallen = fallenWith(i, question, admitted).map((d) => ({
         id: candidates[d]!.id,
         type: candidates[d]!.type,

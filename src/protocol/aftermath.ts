@@ -51,6 +51,12 @@ export class Aftermath {
     this.advance(now_ms)
   }
 
+  /** The same, and whatever flies waits for it: it holds every resource of the catalog. */
+  startAlone(names: readonly ContingencyName[], now_ms: number): void {
+    const { types } = this.#flight.catalog
+    this.start(names, [...new Set(types.flatMap(({ uses }) => uses ?? []))], now_ms)
+  }
+
   /** From the next `advance` on: a new session sends what the old one owed, once it knows the mode (PROTOCOL 11). */
   owe(owed: readonly Owed[]): void {
     for (const { names, resources } of owed) {

@@ -24,8 +24,6 @@ export interface Question {
   readonly standing: readonly Instance[]
   /** Words for what the host found wrong in step 1, by candidate. */
   readonly problems: readonly (string | undefined)[]
-  /** Candidates of a recovery that move the vehicle and stand in no open scope: no loss of theirs opens one. */
-  readonly outside: ReadonlySet<number>
 }
 
 export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan: Plan): Question {
@@ -44,15 +42,12 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
 
   const problems: (string | undefined)[] = []
   const attempted = new Set<number>()
-  const outside = new Set<number>()
   const candidates = components.map((component, index): Candidate => {
     const type = catalog.types.findIndex((t) => t.name === component.type)
     const formed = form(catalog, accepted, component, type, twice)
     problems[index] = formed.problem
     const known = type >= 0 ? catalog.types[type]! : undefined
     const moves = known !== undefined && movesVehicle(known.kind)
-    const isOutside = recovers !== undefined && moves && recovers.obligations.covering(component.id, type).length === 0
-    if (isOutside) outside.add(index)
     return {
       type: Math.max(type, 0),
       id: component.id,
@@ -77,7 +72,7 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
     standing: standings,
     candidates,
   }
-  return { batch, standing: kept, problems, outside }
+  return { batch, standing: kept, problems }
 }
 
 /** Step 1, as far as it is about names: bounds are the core's. */

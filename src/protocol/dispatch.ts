@@ -291,9 +291,10 @@ export class Dispatch implements Enforced {
     for (const lease of this.leases) this.#end(lease, ending, now_ms, [])
     // An older contingency that is not shown yet would go on to be sent, against this one.
     this.#aftermath.abandon(now_ms)
-    const { types } = this.#flight.catalog
-    const names = ruling.invoke.map(({ name }) => name)
-    this.#aftermath.start(names, [...new Set(types.flatMap(({ uses }) => uses ?? []))], now_ms)
+    this.#aftermath.startAlone(
+      ruling.invoke.map(({ name }) => name),
+      now_ms,
+    )
   }
 
   /** A person's answer to a consent (PROTOCOL 10). */

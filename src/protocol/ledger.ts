@@ -45,8 +45,7 @@ export class Ledger {
 
   /** Everything that is retained or crossed, and not ended. */
   get live(): Instance[] {
-    const plans = [...this.#session.speakers.values()].flatMap(({ plan }) => plan ?? [])
-    return [...new Set([...plans, ...this.#retired])].flatMap((plan) => [...plan.instances].filter((i) => isLive(i)))
+    return [...this.plans, ...this.#retired].flatMap((plan) => [...plan.instances].filter(isLive))
   }
 
   /** Nothing of a released notice or report is still to come: its token closes. */
@@ -112,16 +111,16 @@ export class Ledger {
     return plan.obligations.lose(loss, this.#session.newest, now_ms, this.#publisher.wall())
   }
 
+  /** The live plans of the session. */
+  get plans(): Plan[] {
+    return this.#session.plans
+  }
+
   /** Live plans of which no component is live any more, each once. */
   finished(): Plan[] {
     const finished = this.plans.filter((plan) => !plan.finished && ![...plan.instances].some(isLive))
     for (const plan of finished) plan.finished = true
     return finished
-  }
-
-  /** The live plans, one an agent at most. */
-  get plans(): Plan[] {
-    return [...this.#session.speakers.values()].flatMap(({ plan }) => (plan === undefined || plan.over ? [] : [plan]))
   }
 
   /** The plan is over: the core forgets what of it is not under way any more. */
@@ -132,8 +131,7 @@ export class Ledger {
 
   /** What waited too long, and what the core need not remember any more. */
   tidy(now_ms: number): void {
-    for (const { plan } of this.#session.speakers.values()) {
-      if (plan === undefined) continue
+    for (const plan of this.plans) {
       plan.obligations.expire(now_ms)
       this.#expireRequests(plan, now_ms)
       if (this.#ended) this.#forget(plan)

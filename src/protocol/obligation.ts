@@ -56,36 +56,27 @@ export class Obligations {
   /** At most one a component: a later loss updates it, and asks for newer evidence. Returns its name. */
   lose(loss: Loss, newest: number, now_ms: number, wall_ms: number): string {
     const old = this.#open.get(loss.id)
-    const scope = [...new Map([...(old?.scope ?? []), loss, ...loss.scope].map((m) => [m.id, member(m)])).values()]
     const obligation: Obligation = {
       ...loss,
-      scope,
+      ...grown(old, [loss, ...loss.scope]),
       name: old?.name ?? this.#name(),
       plan: this.#plan,
       newest,
       opened_ms: now_ms,
       openedAt: wall_ms,
-      missing: new Set([...(old?.missing ?? []), loss.id, ...loss.scope.map((m) => m.id)]),
     }
-    this.#open.set(loss.id, obligation)
-    this.#tell({ v: 1, obligation: this.#wire(obligation) })
+    this.#put(obligation)
     return obligation.name
   }
 
   /** Takes uncrossed components into the obligation that a replacement answered: what returns must know of their loss too. */
-  widen(name: string, members: readonly Member[], newest: number): void {
-    for (const [id, obligation] of this.#open) {
-      if (obligation.name !== name || members.length === 0) continue
-      const scope = [...new Map([...obligation.scope, ...members].map((m) => [m.id, member(m)])).values()]
-      const wider = {
-        ...obligation,
-        scope,
-        newest,
-        missing: new Set([...obligation.missing, ...members.map((m) => m.id)]),
-      }
-      this.#open.set(id, wider)
-      this.#tell({ v: 1, obligation: this.#wire(wider) })
-    }
+  widen(obligation: Obligation, members: readonly Member[], newest: number): void {
+    this.#put({ ...obligation, ...grown(obligation, members), newest })
+  }
+
+  #put(obligation: Obligation): void {
+    this.#open.set(obligation.id, obligation)
+    this.#tell({ v: 1, obligation: this.#wire(obligation) })
   }
 
   /** The open obligations that still miss this id and type. */
@@ -147,4 +138,11 @@ export class Obligations {
   }
 }
 
-const member = ({ id, type }: Member): Member => ({ id, type })
+/** The scope with these members too, and what of it has not been retained afresh. */
+function grown(old: Obligation | undefined, members: readonly Member[]): Pick<Obligation, 'scope' | 'missing'> {
+  const all = [...(old?.scope ?? []), ...members]
+  return {
+    scope: [...new Map(all.map(({ id, type }) => [id, { id, type }])).values()],
+    missing: new Set([...(old?.missing ?? []), ...members.map(({ id }) => id)]),
+  }
+}

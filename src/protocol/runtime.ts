@@ -135,11 +135,7 @@ export class Runtime {
       const message = { name, bytes, retained }
       const context = readContext(this.#catalog, this.#round.session.core, message, now_ms)
       if (typeof context === 'object') this.#observe(context.field, context.value, received_ms, now_ms)
-      else if (context !== undefined) {
-        this.#publisher.log('warn', 'context refused', { field: name, why: context })
-        const text = `context/${name} refused: ${context}`
-        this.#publisher.notice(undefined, { kind: 'context', severity: 'warning', text })
-      }
+      else if (context !== undefined) this.#refuse('context', name, context)
     })
   }
 
@@ -160,12 +156,14 @@ export class Runtime {
       const { session, flight } = this.#round
       const order = readOrder(this.#catalog, session, this.#control, flight.consents, { verb, bytes, retained })
       if (typeof order === 'object') this.#obey(order, now_ms)
-      else {
-        this.#publisher.log('warn', 'order refused', { verb, why: order })
-        const text = `operator/${verb} refused: ${order}`
-        this.#publisher.notice(undefined, { kind: 'operator', severity: 'warning', text })
-      }
+      else this.#refuse('operator', verb, order)
     })
+  }
+
+  /** What a trusted person said and the engine does not take is told to people, under the topic on which it came. */
+  #refuse(kind: 'context' | 'operator', name: string, why: string): void {
+    this.#publisher.log('warn', `${kind} refused`, { name, why })
+    this.#publisher.notice(undefined, { kind, severity: 'warning', text: `${kind}/${name} refused: ${why}` })
   }
 
   tick(now_ms: number): Publication[] {
@@ -228,9 +226,7 @@ export class Runtime {
     const found = seen.mode === engagement.mode && flight.takeover.foundEngaged
     if (!found || this.#control.pilotControl || aftermath.isRunning) return
     this.#publisher.log('warn', 'found the vehicle flying to setpoints of an older session', {})
-    // Whatever flies waits for it.
-    const resources = [...new Set(this.#catalog.types.flatMap(({ uses }) => uses ?? []))]
-    aftermath.start([orphaned], resources, now_ms)
+    aftermath.startAlone([orphaned], now_ms)
   }
 
   #observe(field: number, value: number, received_ms: number, now_ms: number): void {

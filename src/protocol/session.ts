@@ -7,6 +7,7 @@ import { SNAPSHOTS_MAX } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Core } from '../core/core.ts'
 import { Speaker } from './agent.ts'
+import type { Plan } from './plan.ts'
 
 export class Session {
   /** 16 hex digits. */
@@ -21,6 +22,11 @@ export class Session {
     this.id = id
     this.core = core
     this.speakers = new Map(catalog.agents.map((agent, index) => [agent.name, new Speaker(index, agent)]))
+  }
+
+  /** The live plans, one an agent at most. */
+  get plans(): Plan[] {
+    return [...this.speakers.values()].flatMap(({ plan }) => (plan === undefined || plan.over ? [] : [plan]))
   }
 
   /** The name under which a snapshot is published: no other session has it. */

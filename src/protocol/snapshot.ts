@@ -46,7 +46,7 @@ export function snapshotValue(session: Session, catalog: Catalog, now_ms: number
     if (!field.continuous) versions[field.name] = version
   }
   const speakers = [...session.speakers.values()]
-  const plans = speakers.flatMap(({ plan }) => (plan === undefined || plan.over ? [] : [plan]))
+  const { plans } = session
   return {
     v: 1,
     snapshot: session.snapshotName(session.newest),
