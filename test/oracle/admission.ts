@@ -18,8 +18,26 @@ export interface Rested {
 
 export const isAction = (type: TypeImage): boolean => type.kind === Kind.command || type.kind === Kind.setpoint
 
+/** What an ablated oracle does without: the evaluation's reduced variants (test/evaluation). The oracle itself omits nothing. */
+export interface Omitted {
+  /** Components: a loss anywhere takes the whole response with it. */
+  readonly parts?: boolean
+  /** Prerequisites, in admission and in the gate. */
+  readonly closure?: boolean
+  /** Clauses and watched fields at admission. */
+  readonly support?: boolean
+  /** The second look: what was admitted crosses when it is ready, and its lease goes on, whatever has become of it. */
+  readonly gate?: boolean
+}
+
 /** One verdict a candidate; `scenes[i]` is what its clauses see. */
-export function judge(image: Image, batch: Batch, rested: readonly Rested[], scenes: readonly Scene[]): Judged[] {
+export function judge(
+  image: Image,
+  batch: Batch,
+  rested: readonly Rested[],
+  scenes: readonly Scene[],
+  omitted: Omitted = {},
+): Judged[] {
   const { candidates } = batch
   const no = (reason: Reason, detail = -1): No => ({ reason, detail })
   const typeOf = (node: number): number => (node >= 0 ? candidates[node]!.type : rested[-2 - node]!.type)
@@ -50,6 +68,7 @@ export function judge(image: Image, batch: Batch, rested: readonly Rested[], sce
   }
 
   const graph = (i: number): No | undefined => {
+    if (omitted.closure) return undefined
     const { type, requires } = candidates[i]!
     const { mayRequire, requires: mandatory } = image.types[type]!
     const unknown = requires.indexOf(UNKNOWN_PREREQUISITE)
@@ -64,10 +83,12 @@ export function judge(image: Image, batch: Batch, rested: readonly Rested[], sce
   }
 
   const support = (i: number): No | undefined => {
+    if (omitted.support) return undefined
     const type = image.types[candidates[i]!.type]!
     const unfinished = (node: number): boolean =>
       isAction(image.types[typeOf(node)]!) && !(node < 0 && rested[-2 - node]!.completed)
-    const clauses = [...type.support, ...([...below(i, judged)].some(unfinished) ? [] : type.gate)]
+    const isLater = omitted.closure || [...below(i, judged)].some(unfinished)
+    const clauses = [...type.support, ...(isLater ? [] : type.gate)]
     return world(type, clauses, scenes[i]!)
   }
 
@@ -82,7 +103,7 @@ export function judge(image: Image, batch: Batch, rested: readonly Rested[], sce
   })
 
   // The greatest fixed point (G6): start from all that passed and strike out until nothing changes.
-  let kept = new Set(order.filter((i) => !roots[i]))
+  let kept = new Set(omitted.parts && roots.some(Boolean) ? [] : order.filter((i) => !roots[i]))
   for (let before = -1; before !== kept.size; ) {
     before = kept.size
     const last: Set<number> = kept
@@ -93,7 +114,10 @@ export function judge(image: Image, batch: Batch, rested: readonly Rested[], sce
     if (roots[i]) return { ...roots[i]!, cause: -1 }
     if (kept.has(i)) return { ...no(Reason.none), cause: -1 }
     const rests = below(i, (p) => p >= 0)
-    return { ...no(Reason.prerequisite_withheld), cause: order.find((r) => roots[r] && rests.has(r))! }
+    return {
+      ...no(Reason.prerequisite_withheld),
+      cause: order.find((r) => roots[r] && (omitted.parts || rests.has(r)))!,
+    }
   })
 }
 

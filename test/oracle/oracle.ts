@@ -17,6 +17,7 @@ import {
   type Admitted,
   Barrier,
   type Batch,
+  type Candidate,
   type Core,
   type CoreFactory,
   type CoreFrame,
@@ -26,7 +27,7 @@ import {
   type SlotValue,
 } from '../../src/core/core.ts'
 import type { Image, TypeImage } from '../../src/core/image.ts'
-import { isAction, judge, world } from './admission.ts'
+import { isAction, judge, type Omitted, world } from './admission.ts'
 import { evaluate, holds, type No, type Scene, type Sight, unseen } from './clause.ts'
 import { encode } from './effect.ts'
 
@@ -72,10 +73,14 @@ const IDENTITY = [
   'uncertain_outcome',
 ] as const
 
+/** A candidate that nobody knows to rest on anything. */
+const alone = (candidate: Candidate): Candidate => ({ ...candidate, requires: [] })
+
 class Oracle implements Core {
   readonly hash = '0'.repeat(64)
   poisoned = false
   private readonly image: Image
+  private readonly omitted: Omitted
   private readonly session: Uint8Array
   private readonly environment: Uint8Array
   private table: Sight[]
@@ -87,8 +92,9 @@ class Oracle implements Core {
   private sequenceCount = 0
   private latest_ms = Number.NEGATIVE_INFINITY
 
-  constructor(image: Image, session: Uint8Array, environment: Uint8Array) {
+  constructor(image: Image, session: Uint8Array, environment: Uint8Array, omitted: Omitted) {
     this.image = image
+    this.omitted = omitted
     this.session = session
     this.environment = environment
     this.table = image.fields.map(() => ({
@@ -133,16 +139,18 @@ class Oracle implements Core {
   }
 
   private sight(now_ms: number): Sight[] {
-    return this.table.map((seen, field) =>
-      seen.validity === 'usable' && now_ms - seen.received_ms > this.image.fields[field]!.maxAge_ms
-        ? { ...seen, validity: 'stale' }
-        : seen,
-    )
+    return this.table.map((_, field) => this.see(field, now_ms))
+  }
+
+  private see(field: number, now_ms: number): Sight {
+    const seen = this.table[field]!
+    const isStale = seen.validity === 'usable' && now_ms - seen.received_ms > this.image.fields[field]!.maxAge_ms
+    return isStale ? { ...seen, validity: 'stale' } : seen
   }
 
   read(field: number, now_ms: number): Reading {
     this.clock(now_ms)
-    const { value, received_ms, version, validity } = this.sight(now_ms)[field]!
+    const { value, received_ms, version, validity } = this.see(field, now_ms)
     return { validity, value, version, age_ms: validity === 'unknown' ? Number.NaN : now_ms - received_ms }
   }
 
@@ -164,8 +172,9 @@ class Oracle implements Core {
     return { instances: INSTANCES_MAX - this.ledger.size, edges: EDGES_MAX - edges }
   }
 
-  admit(batch: Batch, now_ms: number): readonly Admitted[] {
+  admit(said: Batch, now_ms: number): readonly Admitted[] {
     this.clock(now_ms)
+    const batch = this.omitted.closure ? { ...said, candidates: said.candidates.map(alone) } : said
     const snapshot = this.snapshots.get(batch.snapshot)
     if (!snapshot) throw new RangeError(`snapshot ${batch.snapshot} is not kept`)
     const rested = batch.standing.map(({ sequence }) => {
@@ -173,7 +182,7 @@ class Oracle implements Core {
       return { type: this.open(instance).type, completed: instance.reached === Phase.completed }
     })
     const scenes = batch.candidates.map(({ payload }) => this.scene(now_ms, snapshot.cited, payload))
-    const judged = judge(this.image, batch, rested, scenes)
+    const judged = judge(this.image, batch, rested, scenes, this.omitted)
 
     const sequences = judged.map(({ reason }) => (reason === Reason.none ? ++this.sequenceCount : 0))
     batch.candidates.forEach((candidate, i) => {
@@ -264,11 +273,12 @@ class Oracle implements Core {
     const defer = (reason: Reason, detail = -1): Decision => ({ decision: 'defer', reason, detail })
 
     // Identity.
-    for (const word of IDENTITY) if (barriers & Barrier[word]) yield deny(Reason[word])
+    const blind = this.omitted.gate
+    if (!blind) for (const word of IDENTITY) if (barriers & Barrier[word]) yield deny(Reason[word])
     if (!instance) return yield deny(Reason.not_retained)
     if (first && (instance.token === 'leased' || instance.token === 'closed')) yield deny(Reason.token_spent)
     if (instance.token !== (first ? 'issued' : 'leased')) yield deny(Reason.token_revoked)
-    if (first && barriers & Barrier.expired) yield deny(Reason.expired)
+    if (!blind && first && barriers & Barrier.expired) yield deny(Reason.expired)
     if (!this.intact(instance)) yield deny(Reason.binding_mismatch)
 
     // What it rests on (G1).
@@ -293,26 +303,28 @@ class Oracle implements Core {
       if (barriers & Barrier.resource_busy) yield defer(Reason.resource_busy)
       const leases = [...this.ledger.values()].filter(({ token, frames }) => token === 'leased' && frames.length > 0)
       if (type.frames.length > 0 && leases.length >= LEASES_MAX) yield defer(Reason.resource_busy)
-      if (unseenNow && type.patience_ms > 0) {
+      if (!blind && unseenNow && type.patience_ms > 0) {
         instance.awaited_ms ??= now_ms
         if (now_ms - instance.awaited_ms < type.patience_ms) yield defer(Reason.state_awaited, unseenNow.detail)
       }
     }
 
     // The world (G5).
-    if (barriers & Barrier.not_in_control) yield deny(Reason.not_in_control)
-    const lost = record.prerequisites.find((p) => this.isLost(p.sequence, now_ms))
-    if (lost) yield deny(Reason.prerequisite_lost, lost.sequence)
-    if (unseenNow) yield deny(unseenNow.reason, unseenNow.detail)
-    const no = world(type, clauses, scene)
-    if (no) yield deny(no.reason, no.detail)
+    if (!blind) {
+      if (barriers & Barrier.not_in_control) yield deny(Reason.not_in_control)
+      const lost = record.prerequisites.find((p) => this.isLost(p.sequence, now_ms))
+      if (lost) yield deny(Reason.prerequisite_lost, lost.sequence)
+      if (unseenNow) yield deny(unseenNow.reason, unseenNow.detail)
+      const no = world(type, clauses, scene)
+      if (no) yield deny(no.reason, no.detail)
+    }
 
     if (first) {
       const frames = type.frames.map((frame) => encode(frame, scene))
       if (frames.includes(undefined)) yield deny(Reason.unencodable)
       instance.frames = frames as Uint8Array[]
       instance.references = type.tolerance.map(({ field }) => scene.now[field]!.value)
-    } else {
+    } else if (!blind) {
       const moved = type.tolerance.find(
         ({ field, value }, i) => !(Math.abs(scene.now[field]!.value - instance.references[i]!) <= value),
       )
@@ -410,7 +422,7 @@ class Oracle implements Core {
   }
 
   private intact(instance: Instance): boolean {
-    return sha256(instance.record) === instance.digest
+    return this.omitted.gate || sha256(instance.record) === instance.digest
   }
 
   private open(instance: Instance): Record {
@@ -440,4 +452,9 @@ class Oracle implements Core {
   }
 }
 
-export const oracle: CoreFactory = (image, session, environment) => new Oracle(image, session, environment)
+export const oracle: CoreFactory = (image, session, environment) => new Oracle(image, session, environment, {})
+/** An oracle that does without some of it, to show what each part is for. */
+export const ablated =
+  (omitted: Omitted): CoreFactory =>
+  (image, session, environment) =>
+    new Oracle(image, session, environment, omitted)
