@@ -75,6 +75,8 @@ class Flight {
   #crashAt: { readonly before?: string; readonly after?: string } | undefined
   #generation = 0
   readonly #goesOut = new Map<string, number>()
+  /** Retained or under way, of the present life. */
+  readonly #live = new Set<string>()
   #life = 1
   readonly #afterRestart = new Set<string>()
   /** Frames that had left when the last step of the scenario came. */
@@ -171,6 +173,7 @@ class Flight {
     this.#stage = this.#boot(this.#life++, before)
     this.#heard = 0
     this.#seen = 0
+    this.#live.clear()
     this.#frames = { before: 0, stopped: this.#frames.stopped }
     this.#stage.run(1100, TICK_MS)
     this.#watch()
@@ -285,10 +288,13 @@ class Flight {
     for (; this.#heard < published.length; this.#heard++) {
       const { topic, value } = published[this.#heard]!
       if (topic !== 'outcome/planner') continue
-      const { component, phase } = value as { component: string; phase: string }
+      const { plan, component, generation, phase } = value as Readonly<Record<string, string>>
+      const instance = `${plan} ${component} ${generation}`
+      if (OVER.has(phase!) || (phase === 'released' && !this.#asks(component!))) this.#live.delete(instance)
+      else this.#live.add(instance)
       if (phase === 'released' || phase === 'dispatched') {
-        this.#goesOut.set(component, (this.#goesOut.get(component) ?? 0) + 1)
-        if (this.#life > 1) this.#afterRestart.add(component)
+        this.#goesOut.set(component!, (this.#goesOut.get(component!) ?? 0) + 1)
+        if (this.#life > 1) this.#afterRestart.add(component!)
       }
       this.#occur(`${component} ${phase}`)
     }
@@ -329,15 +335,8 @@ class Flight {
 
   /** Nothing is to come: no step, and nothing that is retained or under way. */
   #isOver(): boolean {
-    if (this.#due.length > 0 || !this.#happened.has('arrived')) return false
-    const { stage, live } = { stage: this.#stage, live: new Map<string, boolean>() }
-    for (const { plan, component, generation, phase } of stage.values('outcome/planner')) {
-      live.set(
-        `${plan} ${component} ${generation}`,
-        !OVER.has(phase) && !(phase === 'released' && !this.#asks(component)),
-      )
-    }
-    return ![...live.values()].some(Boolean) && stage.runtime.settled
+    const isQuiet = this.#due.length === 0 && this.#live.size === 0
+    return isQuiet && this.#happened.has('arrived') && this.#stage.runtime.settled
   }
 
   #asks(component: string): boolean {

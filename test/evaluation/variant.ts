@@ -6,7 +6,7 @@ import type { CoreFactory } from '../../src/core/core.ts'
 import { Admission } from '../../src/protocol/admission.ts'
 import { Consents } from '../../src/protocol/consent.ts'
 import { Dispatch } from '../../src/protocol/dispatch.ts'
-import { Plan } from '../../src/protocol/plan.ts'
+import { type Instance, Plan } from '../../src/protocol/plan.ts'
 import { Takeover } from '../../src/protocol/takeover.ts'
 import type { Omitted } from '../oracle/admission.ts'
 import { ablated } from '../oracle/oracle.ts'
@@ -45,8 +45,17 @@ const noSecondLook: Patch = (off) => {
   off(Takeover.prototype, 'inControl', () => () => true)
   off(Consents.prototype, 'covers', () => () => true)
 }
-/** A loss is the loss of one component. */
-const noDependents: Patch = (off) => off(Plan.prototype, 'uncrossedDependents', () => () => [])
+/** Nobody knows what a component rests on: a loss is the loss of one. */
+const noDependents: Patch = (off) =>
+  off(
+    Plan.prototype,
+    'add',
+    (whole) =>
+      function (this: Plan, instance) {
+        ;(instance.prerequisites as Instance[]).length = 0
+        whole.call(this, instance)
+      },
+  )
 /** A new response stands beside the old one; what a rule stops is stopped all the same. */
 const noPlan: Patch = (off) => {
   let arriving = false

@@ -51,6 +51,7 @@ interface Instance {
   readonly type: TypeImage
   readonly record: Uint8Array
   readonly digest: string
+  read: { readonly bytes: Buffer; readonly says: Record } | undefined
   readonly edges: number
   token: 'issued' | 'leased' | 'closed' | 'revoked'
   reached: Phase
@@ -220,6 +221,7 @@ class Oracle implements Core {
       type: this.image.types[type]!,
       record,
       digest: sha256(record),
+      read: undefined,
       edges: requires.length,
       token: 'issued',
       reached: Phase.retained,
@@ -425,8 +427,13 @@ class Oracle implements Core {
     return this.omitted.gate || sha256(instance.record) === instance.digest
   }
 
+  /** What its bytes say now: read anew when they are others than the last time. */
   private open(instance: Instance): Record {
-    return deserialize(instance.record) as Record
+    const { record, read } = instance
+    if (read === undefined || !read.bytes.equals(record)) {
+      instance.read = { bytes: Buffer.from(record), says: deserialize(record) as Record }
+    }
+    return instance.read!.says
   }
 
   private scene(now_ms: number, cited: readonly Sight[], payload: readonly SlotValue[]): Scene {
