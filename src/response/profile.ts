@@ -110,6 +110,10 @@ class Scan {
   private text(at: number, start: number): number {
     if (this.argument > this.bytes.length - start) return this.fail(at, 'a text longer than the message')
     const end = start + this.argument
+    // Decoders drop a byte order mark, of long texts or of all, and two keys become one. U+FEFF is EF BB BF.
+    if (this.bytes[start] === 0xef && this.argument >= 3 && this.bytes.readUInt16BE(start + 1) === 0xbbbf) {
+      return this.fail(at, 'a text that begins with a byte order mark')
+    }
     for (let i = start; i < end; i++) {
       if (this.bytes[i]! < 0x80) continue
       return isUtf8(this.bytes.subarray(i, end)) ? end : this.fail(at, 'a text that is not valid UTF-8')

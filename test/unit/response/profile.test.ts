@@ -48,6 +48,9 @@ describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byt
     ['a cut sequence', 'a1616161c3', 3, 'a text that is not valid UTF-8'],
     ['an overlong slash', 'a1616162c0af', 3, 'a text that is not valid UTF-8'],
     ['a key that is not UTF-8', 'a161ff01', 1, 'a text that is not valid UTF-8'],
+    ['a byte order mark', 'a16161 63efbbbf', 3, 'a text that begins with a byte order mark'],
+    ['a key with a byte order mark', 'a1 64efbbbf61 01', 1, 'a text that begins with a byte order mark'],
+    ['half a byte order mark', 'a16161 62efbb', 3, 'a text that is not valid UTF-8'],
     ['a text that ends early', 'a161616361', 3, 'a text longer than the message'],
     ['a text of 2^64-1', 'a161617bffffffffffffffff', 3, 'a text longer than the message'],
     ['an array of 2^32-1', 'a161619affffffff00', 3, 'an array longer than the message'],
@@ -92,6 +95,7 @@ describe('the CBOR profile (PROTOCOL 4): what any encoder may write', () => {
     ['null', 'a16161f6', { a: null }],
     ['booleans', 'a1616182f4f5', { a: [false, true] }],
     ['UTF-8', 'a16161 68c3a4f09f9a8122 2e', { a: 'ä🚁".' }],
+    ['a zero width no-break space that is no byte order mark', 'a16161 6461efbbbf', { a: 'a\ufeff' }],
     ['keys out of order', 'a2616201616102', { b: 1, a: 2 }],
     [
       '__proto__ as any other key',
