@@ -20,7 +20,7 @@ function plain(value: unknown, path: string): unknown {
     return Number.isSafeInteger(value) && Math.abs(value) > 0x7fffffff ? BigInt(value) : value
   }
   // A lone half of a surrogate pair has no UTF-8.
-  if (typeof value === 'string') return value.replace(/\p{Surrogate}/gu, '\ufffd')
+  if (typeof value === 'string') return value.toWellFormed()
   if (typeof value === 'boolean' || value === null) return value
   if (Array.isArray(value)) return value.map((element, i) => plain(element, `${path}[${i}]`))
   if (!isRecord(value)) throw new TypeError(`encode: ${path} is no value of the profile`)
