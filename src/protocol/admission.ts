@@ -48,7 +48,7 @@ export class Admission {
   }
 
   #accept(accepted: Accepted, now_ms: number): void {
-    const { speaker, response, packet, recovers } = accepted
+    const { speaker, response, recovers } = accepted
     const older = speaker.plan
     const plan = recovers ?? this.#newPlan(speaker, response.response)
     speaker.accepted(response.response, response.generation)
@@ -59,8 +59,25 @@ export class Admission {
     if (recovers === undefined && older !== undefined) this.#dispatch.supersede(older, now_ms)
     const question = ask(this.#catalog, this.#control, accepted, plan)
     const admitted = this.#session.core.admit(question.batch, now_ms)
-    this.#retain(accepted, plan, question, admitted, now_ms)
-    const obligations = this.#oblige(accepted, plan, question, admitted, now_ms)
+    const obligations = new Map<number, string>()
+    try {
+      this.#retain(accepted, plan, question, admitted, now_ms)
+      this.#oblige(accepted, plan, question, admitted, obligations, now_ms)
+    } finally {
+      // Also when the core traps on the way: what it has retained was told of, and its last word is still to come.
+      this.#tell(accepted, plan, question, admitted, obligations, place)
+    }
+  }
+
+  #tell(
+    accepted: Accepted,
+    plan: Plan,
+    question: Question,
+    admitted: readonly Admitted[],
+    obligations: ReadonlyMap<number, string>,
+    place: number,
+  ): void {
+    const { speaker, response, packet } = accepted
     const verdict = {
       topic: `verdict/${speaker.agent.name}`,
       retain: false,
@@ -172,16 +189,16 @@ export class Admission {
     else this.#ledger.oblige(plan, old, Reason.superseded, undefined, dependents, now_ms)
   }
 
-  /** Roots of losses open obligations, with what fell because of them. Returns the obligations' names by candidate. */
+  /** Roots of losses open obligations, with what fell because of them: `names` by candidate. */
   #oblige(
     { response }: Accepted,
     plan: Plan,
     question: Question,
     admitted: readonly Admitted[],
+    names: Map<number, string>,
     now_ms: number,
-  ): ReadonlyMap<number, string> {
+  ): void {
     const { candidates } = question.batch
-    const names = new Map<number, string>()
     for (const [i, loss] of admitted.entries()) {
       // What stands in no open scope opens none either, whatever else is wrong with it.
       if (!opensObligation(loss.reason) || candidates[i]!.scope === Reason.out_of_scope) continue
@@ -200,7 +217,6 @@ export class Admission {
       const name = names.get(cause)
       if (name !== undefined) names.set(i, name)
     }
-    return names
   }
 }
 

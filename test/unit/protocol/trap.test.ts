@@ -1,0 +1,62 @@
+// What is told of a response in whose judgement the core traps (PROTOCOL 11, 12).
+
+import { describe, expect, it } from 'vitest'
+import type { Core, CoreFactory } from '../../../src/core/core.ts'
+import { loadCore } from '../../../src/core/wasm.ts'
+import { goto, range, type Said, Stage } from './stage.ts'
+
+/** A core that traps in the next such call once it has been told to. */
+function trapping(call: 'admit' | 'end' | 'read'): { core: CoreFactory; arm: () => void } {
+  let armed = false
+  const core: CoreFactory = (image, session, environment) => {
+    const made = loadCore(image, session, environment)
+    const plain = made[call].bind(made) as (...args: unknown[]) => unknown
+    const trapped = (...args: unknown[]): unknown => {
+      if (!armed) return plain(...args)
+      armed = false
+      Object.assign(made, { poisoned: true })
+      throw new WebAssembly.RuntimeError('unreachable')
+    }
+    return Object.assign(made, { [call]: trapped }) as Core
+  }
+  return {
+    core,
+    arm: () => {
+      armed = true
+    },
+  }
+}
+
+describe('a core that traps while it judges a response', () => {
+  it('G5: has said no to all of it when it traps in admission', () => {
+    const { core, arm } = trapping('admit')
+    const stage = new Stage(core).fly()
+    arm()
+    expect(stage.say([range])).toBeUndefined()
+    expect(stage.phases('range')).toEqual([])
+  })
+
+  it.each([
+    ['while an obligation is opened', 'read', {}],
+    ['while what was replaced ends', 'end', { recovers: 'r1' }],
+  ] as const)('G3: has told the verdict before the outcomes when it traps %s', (_, call, over) => {
+    const { core, arm } = trapping(call)
+    const stage = new Stage(core).fly()
+    const far = { ...goto('far', 30), payload: { lat: 0, lon: 0, alt: 10 } }
+    if (call === 'end') stage.say([range, goto('g', 30), goto('h', 40, ['range', 'g']), far])
+    stage.run(1100)
+    const from = stage.published.length
+    arm()
+    const verdict = stage.say([range, far], over)
+    const told = stage.published.slice(from)
+    expect(verdict.components[0]).toMatchObject({ id: 'range', decision: 'retained' })
+    const of = (id: string): number[] =>
+      told.flatMap(({ value }, at) =>
+        (value as Said).component === id && (value as Said).sequence === verdict.components[0].sequence ? [at] : [],
+      )
+    expect(of('range').length).toBe(2)
+    expect(told.findIndex(({ topic }) => topic === 'verdict/planner')).toBeLessThan(of('range')[0]!)
+    expect(stage.lastPhase('range')).toBe('blocked session_changed')
+    expect(stage.control.revoked).toEqual(['planner'])
+  })
+})
