@@ -1,6 +1,7 @@
 // From bytes to values: the scanner first, `cbor-x` behind it (PROTOCOL 4). For all that comes in, on every topic.
 
-import { Decoder, type Options } from 'cbor-x'
+// Not 'cbor-x': that takes in a native part where one is installed, which does not know a text's length in eight bytes.
+import { Decoder, type Options } from 'cbor-x/decode-no-eval'
 import { RESPONSE_BYTES_MAX } from '../../build/abi.ts'
 import { checkProfile, type ProfileProblem, type Visit } from './profile.ts'
 

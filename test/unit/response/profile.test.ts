@@ -132,6 +132,22 @@ const withoutNegativeZero = (value: unknown): unknown => {
   return typeof value === 'number' ? value + 0 : value
 }
 
+describe('the CBOR profile (PROTOCOL 4): G7 read alike, whatever parts of a decoder are installed', () => {
+  const head = { one: '62', two: '7802', three: '790002', five: '7a00000002', nine: '7b0000000000000002' }
+  const long = 'x'.repeat(200)
+  test.each(Object.entries(head))('a text of two with a head of %s bytes, in a long message', (_, bytes) => {
+    const text = `${bytes} 6162`
+    const message = hex(`a3 6161 78c8 ${Buffer.from(long).toString('hex')} ${text} 01 6163 ${text}`)
+    expect(read(message)).toEqual({
+      map: new Map<string, unknown>([
+        ['a', long],
+        ['ab', 1],
+        ['c', 'ab'],
+      ]),
+    })
+  })
+})
+
 describe('the CBOR profile (PROTOCOL 4): against other libraries', () => {
   const wide = new Encoder({ useRecords: false, variableMapSize: false, tagUint8Array: false })
   test.each([
