@@ -109,7 +109,8 @@ export function addCandidate(
     )
     judgeBounds(added, type, recordOf(slot))
   }
-  const flags = (reasonOf(added) == Reason.none ? JUDGED : 0) | (typed && isAction(type) ? OPEN_ACTION : 0)
+  // What has no type might have been an action.
+  const flags = (reasonOf(added) == Reason.none ? JUDGED : 0) | (!typed || isAction(type) ? OPEN_ACTION : 0)
   addNode(slot, typed ? type : 0xff, flags)
   addEdges(prerequisites)
   added++

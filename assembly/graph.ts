@@ -157,12 +157,12 @@ export function commit(): void {
   committed = true
 }
 
-/** Marks what rests, over judged nodes, on a judged open action. Each node is visited once. */
+/** Marks what rests on an open action: also on one that failed step 1, with which it falls. Each node is visited once. */
 export function markRests(): void {
   assert(committed)
   let tail: u32 = 0
   for (let node: u32 = 0; node < nodes; node++) {
-    if (isMarked(node, JUDGED) && isMarked(node, OPEN_ACTION)) setWork(tail++, node)
+    if (isMarked(node, OPEN_ACTION)) setWork(tail++, node)
   }
   // An open action is in the list already: it need not be visited again, only marked.
   for (let head: u32 = 0; head < tail; head++) {
@@ -171,7 +171,7 @@ export function markRests(): void {
       const above = dependent(edge)
       if (isMarked(above, RESTS_ON_ACTION)) continue
       setMark(above, RESTS_ON_ACTION)
-      if (isMarked(above, JUDGED) && !isMarked(above, OPEN_ACTION)) setWork(tail++, above)
+      if (!isMarked(above, OPEN_ACTION)) setWork(tail++, above)
     }
   }
   assert(tail <= nodes)

@@ -94,6 +94,30 @@ describe.each(cores)('%s', (_, make) => {
     }
   })
 
+  test.each([
+    ['is malformed', Reason.payload_invalid, Kind.command],
+    ['is said twice', Reason.duplicate_id, Kind.command],
+    ['has no type, and might be one', Reason.unknown_type, Kind.command],
+    ['is malformed, through a notice that is too', Reason.payload_invalid, Kind.notice],
+  ])('G6: what rests on an action that %s falls with it, whatever its gate clauses say', (_, form, between) => {
+    // An action whose gate clause is false now, as a flight's is on the ground.
+    const any = [0, 1].map((t) => ({ type: t, phase: Phase.released }))
+    const grounded = image(
+      [],
+      [
+        type(Kind.notice, { mayRequire: any }),
+        type(Kind.command, { gate: clauses(both('eq', num(0), num(1))), mayRequire: any }),
+      ],
+    )
+    const core = load(make, grounded)
+    core.snapshot(0)
+    const chain = [candidate(1, { id: 'a', form: between === Kind.notice ? Reason.none : form })]
+    if (between === Kind.notice) chain.push(candidate(0, { id: 'b', form, requires: [0] }))
+    const first = between === Kind.notice ? 1 : 0
+    const said = core.admit(batch(1, [...chain, candidate(1, { id: 'c', requires: [first] })]), 0).at(-1)!
+    expect([said.reason, said.cause]).toEqual([Reason.prerequisite_withheld, between === Kind.notice ? 0 : first])
+  })
+
   test('G1 G6: standing components, forms, scopes and unknown prerequisites, as the oracle says', () => {
     // 0 supports by payload; 1 is an action that must rest on a 0; 2 has gate clauses and a bound, and may rest on all.
     const may = [0, 1, 2].map((t) => ({ type: t, phase: t === 1 ? Phase.completed : Phase.released }))

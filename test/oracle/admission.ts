@@ -67,6 +67,8 @@ export function judge(
     return found
   }
 
+  const typeless = (p: number): boolean => p >= 0 && candidates[p]!.form === Reason.unknown_type
+
   const graph = (i: number): No | undefined => {
     if (omitted.closure) return undefined
     const { type, requires } = candidates[i]!
@@ -76,7 +78,6 @@ export function judge(
     const refused = requires.findIndex((p) => judged(p) && !mayRequire.some((may) => may.type === typeOf(p)))
     if (refused >= 0) return no(Reason.prerequisite_not_allowed, refused)
     // What failed step 1 is not judged here: it counts as what it claims to be, or as anything where it has no type.
-    const typeless = (p: number): boolean => p >= 0 && candidates[p]!.form === Reason.unknown_type
     const absent = mandatory.find((t) => !requires.some((p) => typeless(p) || typeOf(p) === t))
     if (absent !== undefined) return no(Reason.prerequisite_missing, absent)
     return below(i, judged).has(i) ? no(Reason.prerequisite_cycle) : undefined
@@ -85,9 +86,10 @@ export function judge(
   const support = (i: number): No | undefined => {
     if (omitted.support) return undefined
     const type = image.types[candidates[i]!.type]!
+    // Also on one that failed step 1: then it falls with it. What has no type might have been an action.
     const unfinished = (node: number): boolean =>
-      isAction(image.types[typeOf(node)]!) && !(node < 0 && rested[-2 - node]!.completed)
-    const isLater = omitted.closure || [...below(i, judged)].some(unfinished)
+      typeless(node) || (isAction(image.types[typeOf(node)]!) && !(node < 0 && rested[-2 - node]!.completed))
+    const isLater = omitted.closure || [...below(i, (node) => node !== UNKNOWN_PREREQUISITE)].some(unfinished)
     const clauses = [...type.support, ...(isLater ? [] : type.gate)]
     return world(type, clauses, scenes[i]!)
   }
