@@ -34,7 +34,7 @@ const Said = z.strictObject({
 })
 
 const Step = z.strictObject({
-  /** `written` (its snapshot is the newest), `arrived`, `<component> <phase>`, `cleared` (all obligations told), `restarted`. */
+  /** `written` (its snapshot is the newest), `arrived`, `<component> <phase>`, `restarted`. */
   when: z.string(),
   after: Time.default('0ms'),
   /** What happens, one of: */
