@@ -1,6 +1,8 @@
 // Builds the core: AssemblyScript → build/core.wasm, and build/abi.ts, the host's copy of the core's own constants, read
 // from the exports of the module just built. So no limit, reason or opcode is written down twice.
 //
+// How it is compiled stands in asconfig.json. Its memory has 64 pages, 4 MiB, and never grows: no view of it is ever detached.
+//
 //   node assembly/build.mjs [OUT]          OUT is a folder, by default ./build
 //   node assembly/build.mjs --copy DIR     copies the built module to DIR (beside compiled JavaScript)
 
@@ -10,20 +12,14 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const PAGES = 64 // 4 MiB: the memory never grows, so no view of it is ever detached
-
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 
 function compile(out) {
   const asc = join(dirname(createRequire(import.meta.url).resolve('assemblyscript/package.json')), 'bin/asc.js')
-  const flags = ['--runtime', 'stub', '--use', 'abort=', '-O3', '--disable', 'bulk-memory']
-  const memory = ['--initialMemory', `${PAGES}`, '--maximumMemory', `${PAGES}`]
+  const flags = ['--config', 'assembly/asconfig.json', '--outFile', join(out, 'core.wasm')]
   mkdirSync(out, { recursive: true })
   // Relative paths and a fixed working directory: the same bytes wherever the checkout lies.
-  execFileSync(process.execPath, [asc, 'assembly/index.ts', ...flags, ...memory, '--outFile', join(out, 'core.wasm')], {
-    cwd: root,
-    stdio: 'inherit',
-  })
+  execFileSync(process.execPath, [asc, ...flags], { cwd: root, stdio: 'inherit' })
 }
 
 function generate(out) {
