@@ -1,38 +1,20 @@
 // What the core refuses to load, on the raw module: the encoder would never write these words.
 
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Fault, FaultWords, INPUT_AT, INSTRUCTIONS_MAX, Kind, Op, Role, STACK_MAX } from '../../../build/abi.ts'
+import { type Fault, FaultWords, INSTRUCTIONS_MAX, Kind, Op, Role, STACK_MAX } from '../../../build/abi.ts'
 import type { Expression } from '../../../src/core/expression.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
 import { both, clauses, field, image, load, now, num, type } from '../../oracle/sketch.ts'
-
-const module = new WebAssembly.Module(readFileSync(new URL('../../../build/core.wasm', import.meta.url)))
-
-type Call = (...args: number[]) => number
-/** opcode, index, extra; or the bare f64 that follows a constant. */
-type Word = readonly [op: number, index?: number, extra?: number] | number
+import { type Bare, bare, type Word } from './bare.ts'
 
 /** Two fields (the second discrete), one type with a number (slot 0) and a string (slot 1). */
-function fresh(): { core: Record<string, Call>; add: (role: Role, words: readonly Word[]) => string } {
-  const exports = new WebAssembly.Instance(module).exports as Record<string, unknown>
-  const core = exports as Record<string, Call>
+function fresh(): { core: Bare['core']; add: (role: Role, words: readonly Word[]) => string } {
+  const { core, write } = bare()
   core.configure!(2, 1)
   core.declareField!(0, 100, 0)
   core.declareField!(1, 100, 1)
   core.declareType!(0, Kind.command, 2, 0b10, 0)
-  const view = new DataView((exports.memory as WebAssembly.Memory).buffer, INPUT_AT)
-  const add = (role: Role, words: readonly Word[]): string => {
-    for (const [i, word] of words.entries()) {
-      if (typeof word === 'number') view.setFloat64(8 * i, word, true)
-      else {
-        view.setUint32(8 * i, word[0] | ((word[1] ?? 0) << 16), true)
-        view.setUint32(8 * i + 4, word[2] ?? 0, true)
-      }
-    }
-    return FaultWords[core.addClause!(0, role, words.length)]!
-  }
-  return { core, add }
+  return { core, add: (role, words) => FaultWords[core.addClause!(0, role, write(words))]! }
 }
 
 const zero = [[Op.constant], 0] as const
