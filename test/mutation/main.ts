@@ -1,0 +1,192 @@
+// Mutation testing of the core: does every mistake in assembly/ make a test fail? The tests are those of `npm test`.
+//
+//   npm run mutate -- [--only FILE] [--id TEXT] [--again] [--all] [--jobs N]
+//
+// --only    mutants of one file                    --all    every mutant, not a sample
+// --id      mutants whose id contains a text       --jobs   judges at once, by default 1
+// --again   the last result's survivors, after tests were added
+//
+// A whole run, and --again, write core.json; survivors.yaml says of each survivor why no test can tell it from the core.
+// A sample is drawn by a seed: at most SAMPLE mutants of one operator in one file.
+
+import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { parse } from 'yaml'
+import { dice } from '../oracle/sketch.ts'
+import type { Answer, Question } from './judge.ts'
+import { type Mutant, mutantsOf } from './mutator.ts'
+import { count, type Outcome, type Result } from './result.ts'
+
+const SAMPLE = 10
+const SEED = 1
+/** Names and numbers alone: changing them changes what the host reads, too. */
+const WORDS = ['layout.ts', 'limits.ts', 'phase.ts', 'reason.ts']
+/** A test file that takes longer than this and five times its time on the core hangs. */
+const PATIENCE_MS = 5000
+
+const root = resolve(import.meta.dirname, '../..')
+const resultFile = join(import.meta.dirname, 'core.json')
+/** The walk first: it tells most mutants from the core, and soon. */
+const tests = [
+  ...new Set([
+    'test/exhaustive/walk.test.ts',
+    'test/unit/conformance.test.ts',
+    ...['test/unit/core', 'test/exhaustive'].flatMap((folder) =>
+      readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+    ),
+  ]),
+]
+
+function sample(mutants: readonly Mutant[]): Mutant[] {
+  const left = new Map<string, number>()
+  const roll = dice(SEED)
+  const drawn = new Set(
+    mutants
+      .map((mutant) => ({ mutant, lot: roll(2 ** 32) }))
+      .sort((a, b) => a.lot - b.lot)
+      .filter(({ mutant: { file, operator } }) => {
+        const n = left.get(file + operator) ?? SAMPLE
+        left.set(file + operator, n - 1)
+        return n > 0
+      })
+      .map(({ mutant }) => mutant),
+  )
+  return mutants.filter((mutant) => drawn.has(mutant))
+}
+
+const mutantsIn = ({ mutants }: { readonly mutants: readonly string[] }): readonly string[] => mutants
+
+/** A judge and its copy of the checkout; started again after a mutant that hung. */
+class Bench {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'halo-mutation-'))
+  private process: ChildProcess | undefined
+  order: readonly string[] = tests
+
+  constructor() {
+    for (const part of ['src', 'test', 'build', 'package.json', 'vitest.config.ts']) {
+      cpSync(join(root, part), join(this.folder, part), { recursive: true })
+    }
+    symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'))
+  }
+
+  /** The answer, or undefined when there is none in time. */
+  async ask(question: Question, limit_ms = 120_000): Promise<Answer | undefined> {
+    if (!this.process) {
+      this.process = fork(join(import.meta.dirname, 'judge.ts'), [this.folder], {
+        stdio: ['ignore', 'ignore', 2, 'ipc'],
+      })
+      await this.heard(120_000)
+    }
+    this.process.send(question)
+    const said = await this.heard(limit_ms)
+    if (said === undefined) {
+      this.process.kill('SIGKILL')
+      this.process = undefined
+    }
+    return said as Answer | undefined
+  }
+
+  private heard(limit_ms: number): Promise<unknown> {
+    const { process } = this
+    return new Promise((done, fail) => {
+      const end = (said: unknown): void => {
+        clearTimeout(timer)
+        process!.off('message', end).off('exit', died)
+        done(said)
+      }
+      const died = (code: number | null): void => fail(new Error(`the judge ended with ${code}`))
+      const timer = setTimeout(end, limit_ms, undefined)
+      process!.once('message', end).once('exit', died)
+    })
+  }
+
+  close(): void {
+    this.process?.removeAllListeners('exit').kill()
+    rmSync(this.folder, { recursive: true })
+  }
+}
+
+/** How long each test file takes on the core as it is. */
+async function measure(bench: Bench): Promise<ReadonlyMap<string, number>> {
+  const times_ms = new Map<string, number>()
+  await bench.ask({ ask: 'place' })
+  for (const path of tests) {
+    const before = performance.now()
+    const said = await bench.ask({ ask: 'test', path })
+    if (said !== 'passed') throw new Error(`${path} fails on the core as it is`)
+    times_ms.set(path, performance.now() - before)
+  }
+  return times_ms
+}
+
+async function trial(bench: Bench, { file, source }: Mutant): Promise<Outcome> {
+  const placed = await bench.ask({ ask: 'place', file, source })
+  if (placed === 'invalid' || placed === 'same') return placed
+  for (const path of [...bench.order]) {
+    const said = await bench.ask({ ask: 'test', path }, PATIENCE_MS + 5 * times_ms.get(path)!)
+    if (said === 'passed') continue
+    // What told this one from the core will tell its neighbour, too.
+    bench.order = [path, ...bench.order.filter((other) => other !== path)]
+    return said === undefined ? 'hung' : 'killed'
+  }
+  return (await bench.ask({ ask: 'compare', file, source })) === 'same' ? 'same' : 'survived'
+}
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    id: { type: 'string' },
+    again: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+    jobs: { type: 'string', default: '1' },
+  },
+})
+const core = createHash('sha256')
+  .update(readFileSync(join(root, 'build/core.wasm')))
+  .digest('hex')
+const last: Result | undefined = options.again ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined
+if (last && last.core !== core) throw new Error('the last result is of another core: a whole run is due')
+
+const files = readdirSync(join(root, 'assembly')).filter((name) => name.endsWith('.ts') && !WORDS.includes(name))
+const every = files.flatMap((file) => mutantsOf(file, readFileSync(join(root, 'assembly', file), 'utf8')))
+const chosen = last
+  ? every.filter(({ id }) => last.survivors.includes(id))
+  : (options.all || options.id ? every : sample(every)).filter(
+      ({ file, id }) => (options.only ?? file) === file && id.includes(options.id ?? ''),
+    )
+
+const outcomes = new Map<Mutant, Outcome>()
+const waiting = [...chosen]
+const benches = Array.from({ length: Number(options.jobs) }, () => new Bench())
+process.on('SIGINT', () => {
+  for (const bench of benches) bench.close()
+  process.exit(130)
+})
+const times_ms = await measure(benches[0]!)
+await Promise.all(
+  benches.map(async (bench) => {
+    for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {
+      const outcome = await trial(bench, mutant)
+      outcomes.set(mutant, outcome)
+      console.log(
+        `${outcomes.size}/${chosen.length} ${outcome} ${mutant.file}:${mutant.line} ${mutant.operator} ${mutant.id}`,
+      )
+    }
+    bench.close()
+  }),
+)
+
+const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
+const drawn = options.all ? 'all' : { of: every.length, most: SAMPLE, seed: SEED }
+const result = count(outcomes, { core, commit, sample: last?.sample ?? drawn }, last)
+if (!options.only && !options.id) writeFileSync(resultFile, `${JSON.stringify(result, undefined, 2)}\n`)
+
+const explained = new Set(parse(readFileSync(join(import.meta.dirname, 'survivors.yaml'), 'utf8')).flatMap(mutantsIn))
+const { killed, hung, survived, same, invalid } = result.total
+console.log(`${killed} killed, ${hung} hung, ${survived} survived: ${result.score} %`)
+console.log(`not counted: ${same} the same bytes, ${invalid} not valid`)
+for (const id of result.survivors) console.log(`${explained.has(id) ? 'explained' : 'NOT EXPLAINED'}: ${id}`)
