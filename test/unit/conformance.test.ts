@@ -154,6 +154,20 @@ describe.each(cores)('%s', (_, make) => {
     expect(reasons(core.admit(later, 0))).toEqual([Reason.unsupported])
   })
 
+  test('G1: a prerequisite of unknown type counts as whichever type is mandatory, and takes what rests on it along', () => {
+    const mayRequire = [0, 1].map((t) => ({ type: t, phase: Phase.released }))
+    const core = load(
+      make,
+      image([], [type(Kind.notice), type(Kind.notice), type(Kind.notice, { mayRequire, requires: [1] })]),
+    )
+    core.snapshot(0)
+    const said = (form: Reason): unknown =>
+      core.admit(batch(1, [candidate(2, { requires: [1] }), candidate(0, { form })]), 0)[0]
+    const no = { sequence: 0, cause: -1, detail: -1 }
+    expect(said(Reason.unknown_type)).toEqual({ ...no, reason: Reason.prerequisite_withheld, cause: 1 })
+    expect(said(Reason.type_not_permitted)).toEqual({ ...no, reason: Reason.prerequisite_missing, detail: 1 })
+  })
+
   test('G3: more leases than there is room for wait, and go on when one ends', () => {
     const core = load(make, image([], [type(Kind.setpoint, { frames: [frame([entry(0, 'u8', num(1))])] })]))
     core.snapshot(0)

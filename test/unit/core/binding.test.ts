@@ -1,8 +1,24 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { Kind, Phase, Reason } from '../../../build/abi.ts'
+import { Kind, Phase, Reason, Validity } from '../../../build/abi.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
-import { batch, candidate, cited, clauses, field, image, load, now, retain, slot, type } from '../../oracle/sketch.ts'
+import {
+  batch,
+  both,
+  candidate,
+  cited,
+  clauses,
+  ENVIRONMENT,
+  field,
+  image,
+  load,
+  now,
+  num,
+  retain,
+  SESSION,
+  slot,
+  type,
+} from '../../oracle/sketch.ts'
 
 const types = [
   type(Kind.command, {
@@ -12,6 +28,7 @@ const types = [
       { name: 'yaw', kind: 'number', optional: true },
     ],
     support: clauses({ op: 'ge', args: [now(0), cited(0)] }),
+    done: both('eq', cited(2), num(0)), // never seen: retained all the same
     watches: [1],
     mayRequire: [{ type: 1, phase: Phase.released }],
     frames: [{ message: 7, length: 8, stamp: 4, sends: 1, entries: [{ offset: 0, format: 'f32', value: slot(0) }] }],
@@ -20,13 +37,16 @@ const types = [
 ]
 
 function bound() {
-  const core = load(loadCore, image([field('battery', 1000), field('map', 1000, true)], types))
+  const core = load(loadCore, image([field('battery', 1000), field('map', 1000, true), field('home', 1000)], types))
   core.observe(0, 50, 0)
   core.observe(1, 2, 0)
   const snapshot = core.snapshot(0)
   const [sequence, notice] = retain(
     core,
-    batch(snapshot, [candidate(0, { payload: [12.5, 'Straße'], requires: [1] }), candidate(1)]),
+    batch(snapshot, [candidate(0, { payload: [12.5, 'Straße'], requires: [1] }), candidate(1)], {
+      agent: 3,
+      generation: 7,
+    }),
     0,
   )
   core.reach(notice!, Phase.released)
@@ -37,6 +57,30 @@ test('G2: b_e is SHA-256 of the record, and the payload is read back from it', (
   const { core, sequence } = bound()
   expect(core.binding(sequence)).toBe(createHash('sha256').update(core.record(sequence)).digest('hex'))
   expect(core.payload(sequence)).toEqual([12.5, 'Straße', undefined])
+})
+
+test('G2 G7: the record is laid out as PROTOCOL 6 lists it', () => {
+  const { core, sequence } = bound()
+  const u16 = (...values: number[]): Buffer => Buffer.from(Uint16Array.from(values).buffer)
+  const u32 = (...values: number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer)
+  const f64 = (value: number): Buffer => Buffer.from(Float64Array.of(value).buffer)
+  const texts = ['component', 'agent/response', 'Straße'].map((text) => Buffer.from(text))
+  const [id, plan, name] = texts as [Buffer, Buffer, Buffer]
+  const version = 1
+  const [agent, generation, ofType, snapshot] = [3, 7, 0, 1]
+  const present = 0b011
+  const nameAt = 80 + 3 * 8 + 3 * 16 + 2 * 4 + 8 + id.length + plan.length
+  const notice = { sequence: 2, slot: 1 }
+  const parts = [
+    [u32(version, agent), SESSION, ENVIRONMENT],
+    [f64(generation), u32(sequence, ofType, snapshot, present), u16(1, id.length), u32(plan.length)],
+    [f64(12.5), u32(nameAt, name.length), f64(0)], // payload; an absent field is 0
+    [f64(50), u32(0, Validity.usable), f64(2), u32(1, Validity.usable), f64(0), u32(0, Validity.unknown)], // cited
+    [u32(1, 0)], // the versions of the footprint, to a multiple of 8
+    [u32(notice.sequence), u16(Phase.released, notice.slot)],
+    texts,
+  ]
+  expect(Buffer.from(core.record(sequence)).toString('hex')).toBe(Buffer.concat(parts.flat()).toString('hex'))
 })
 
 test('G2: whichever byte of the record is flipped between admission and gate, the gate denies', () => {

@@ -112,6 +112,29 @@ function say({ core, memory }: Bare, offset: number, length: number): void {
   core.addCandidate!(0, ...NONE, 0b10, 4, 10, 0)
 }
 
+function open({ core }: Bare): unknown {
+  return core.openAdmission!(0, 0, 0, 1, core.snapshot!(0), 0, 0)
+}
+function contingent(made: Bare): Bare {
+  made.core.addContingency!(76, 8)
+  return made
+}
+function added(made: Bare): Bare {
+  add(made)
+  return made
+}
+/** One component is standing. */
+function admittingBeside(candidates: number): Stage {
+  return () => {
+    const made = retained()
+    made.core.openAdmission!(candidates, 1, 0, 2, 1, 4, 0)
+    return made
+  }
+}
+function standTwice({ core }: Bare): unknown {
+  return [core.addStanding!(1, 0), core.addStanding!(1, 0)]
+}
+
 const within: readonly Row[] = [
   ['the most fields and types', bare, ({ core }) => core.configure!(FIELDS_MAX, TYPES_MAX)],
   ['a maximum age of 0', loading, ({ core }) => core.declareField!(1, 0, 0)],
@@ -206,29 +229,6 @@ const beyond: readonly Row[] = [
   ['a token to come', sealed, ({ core }) => [core.contingency!(0), core.contingencyFrame!(2)]],
 ]
 
-function open({ core }: Bare): unknown {
-  return core.openAdmission!(0, 0, 0, 1, core.snapshot!(0), 0, 0)
-}
-function contingent(made: Bare): Bare {
-  made.core.addContingency!(76, 8)
-  return made
-}
-function added(made: Bare): Bare {
-  add(made)
-  return made
-}
-/** One component is standing. */
-function admittingBeside(candidates: number): Stage {
-  return () => {
-    const made = retained()
-    made.core.openAdmission!(candidates, 1, 0, 2, 1, 4, 0)
-    return made
-  }
-}
-function standTwice({ core }: Bare): unknown {
-  return [core.addStanding!(1, 0), core.addStanding!(1, 0)]
-}
-
 const loaders: readonly (readonly [string, (bare: Bare) => unknown])[] = [
   ['configure', ({ core }) => core.configure!(2, 1)],
   ['declareField', ({ core }) => core.declareField!(0, 100, 0)],
@@ -266,8 +266,25 @@ describe('G5: a call that breaks the contract traps', () => {
   })
 })
 
+/** A call that loads; it says a fault. */
+type Load = (core: Core, bare: Bare) => number
+
+function clause(role: Role, words = number(1)): Load {
+  return (core, { write }) => core.addClause!(0, role, write(words))
+}
+function predicate(words: readonly Word[]): Load {
+  return (core, { write }) => core.addPredicate!(NO_TYPE, write(words))
+}
+function entry(offset: number, format: number, part: number = Part.none): Load {
+  return (core, { write }) => core.addFrameEntry!(0, offset, format, part, write(number(1)))
+}
+/** A program of `count` words, one of its own for each value. */
+function long(count: number, value: number): Word[] {
+  return [...number(value), ...Array.from({ length: count - 2 }, (): Word => [Op.neg])]
+}
+
 /** What a call that loads says, in words: of each what is just taken, and what is just refused. */
-type Verdicts = readonly (readonly [call: (core: Core, bare: Bare) => number, said: keyof typeof Fault])[]
+type Verdicts = readonly (readonly [call: Load, said: keyof typeof Fault])[]
 const faults: readonly (readonly [title: string, stage: Stage, Verdicts])[] = [
   ['types', bare, [[(core) => core.configure!(0, TYPES_MAX + 1), 'too_many_types']]],
   [
@@ -487,20 +504,6 @@ const faults: readonly (readonly [title: string, stage: Stage, Verdicts])[] = [
     ],
   ],
 ]
-
-function clause(role: Role, words = number(1)): (core: Core, bare: Bare) => number {
-  return (core, { write }) => core.addClause!(0, role, write(words))
-}
-function predicate(words: readonly Word[]): (core: Core, bare: Bare) => number {
-  return (core, { write }) => core.addPredicate!(NO_TYPE, write(words))
-}
-function entry(offset: number, format: number, part: number = Part.none): (core: Core, bare: Bare) => number {
-  return (core, { write }) => core.addFrameEntry!(0, offset, format, part, write(number(1)))
-}
-/** A program of `count` words, one of its own for each value. */
-function long(count: number, value: number): Word[] {
-  return [...number(value), ...Array.from({ length: count - 2 }, (): Word => [Op.neg])]
-}
 
 describe('G5: what is loaded is bounded', () => {
   test.each(faults)('%s', (_, stage, verdicts) => {

