@@ -1,5 +1,5 @@
 // One judge, a process of its own: puts a mutant into its copy of the checkout and runs test files there, one at a time. A
-// mutant that never answers is ended with the process; the threads of its tests end with it.
+// test that hangs ends with the process; it is a thread of it.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,10 +11,10 @@ export type Question =
   | { readonly ask: 'place'; readonly file?: string; readonly source?: string }
   /** Is the mutant, compiled as the build does, byte for byte the core? */
   | { readonly ask: 'compare'; readonly file: string; readonly source: string }
-  /** Runs a test file to its first failure. */
-  | { readonly ask: 'test'; readonly path: string }
+  /** Runs a test file to its first failure, or until it was busy for so long. */
+  | { readonly ask: 'test'; readonly path: string; readonly limit_ms: number }
 
-export type Answer = 'invalid' | 'same' | 'other' | 'passed' | 'failed'
+export type Answer = 'invalid' | 'same' | 'other' | 'passed' | 'failed' | 'hung'
 
 const folder = process.argv[2]!
 const originals = { 1: await compile(1), 3: await compile(3) }
@@ -27,13 +27,25 @@ const vitest = await createVitest('test', {
   reporters: [{}],
 })
 
+async function run(path: string): Promise<Answer> {
+  const { testModules } = await vitest.runTestSpecifications([vitest.getRootProject().createSpecification(path)])
+  return testModules.find(({ moduleId }) => moduleId === path)?.ok() ? 'passed' : 'failed'
+}
+
+/** Measured in time of the processor: what else the machine does makes no test hang. */
+function within(limit_ms: number, running: Promise<Answer>): Promise<Answer> {
+  const before = process.cpuUsage()
+  return new Promise((done, fail) => {
+    const watch = setInterval(() => {
+      const { user, system } = process.cpuUsage(before)
+      if ((user + system) / 1000 > limit_ms) done('hung')
+    }, 100)
+    running.then(done, fail).finally(() => clearInterval(watch))
+  })
+}
+
 async function answer(question: Question): Promise<Answer> {
-  if (question.ask === 'test') {
-    const path = join(folder, question.path)
-    const project = vitest.getRootProject()
-    const { testModules } = await vitest.runTestSpecifications([project.createSpecification(path)])
-    return testModules.find(({ moduleId }) => moduleId === path)?.ok() ? 'passed' : 'failed'
-  }
+  if (question.ask === 'test') return within(question.limit_ms, run(join(folder, question.path)))
   const level = question.ask === 'place' ? 1 : 3
   const bytes = await compile(level, question.file, question.source)
   if (!bytes) return 'invalid'

@@ -1,16 +1,18 @@
 // Mutation testing of the core: does every mistake in assembly/ make a test fail? The tests are those of `npm test`.
 //
-//   npm run mutate -- [--only FILE] [--id TEXT] [--again] [--all] [--jobs N]
+//   npm run mutate -- [--only FILE] [--id TEXT] [--again] [--explained] [--all] [--jobs N]
 //
-// --only    mutants of one file                    --all    every mutant, not a sample
-// --id      mutants whose id contains a text       --jobs   judges at once, by default 1
-// --again   the last result's survivors, after tests were added
+// --only        mutants of one file                    --all    every mutant, not a sample
+// --id          mutants whose id contains a text       --jobs   judges at once, by default 1
+// --again       the last result's survivors, after tests were added
+// --explained   judges those of survivors.yaml, too
 //
-// A whole run, and --again, write core.json; survivors.yaml says of each survivor why no test can tell it from the core.
-// A sample is drawn by a seed: at most SAMPLE mutants of one operator in one file.
+// A whole run, and --again, write core.json. survivors.yaml says why no test can tell a mutant from the core; such a one
+// counts as a survivor unheard. A sample is drawn by a seed: at most SAMPLE mutants of one operator in one file.
 
 import { type ChildProcess, execFileSync, fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -21,11 +23,11 @@ import type { Answer, Question } from './judge.ts'
 import { type Mutant, mutantsOf } from './mutator.ts'
 import { count, type Outcome, type Result } from './result.ts'
 
-const SAMPLE = 10
+const SAMPLE = 6
 const SEED = 1
 /** Names and numbers alone: changing them changes what the host reads, too. */
 const WORDS = ['layout.ts', 'limits.ts', 'phase.ts', 'reason.ts']
-/** A test file that takes longer than this and five times its time on the core hangs. */
+/** A test file that is busy longer than this and five times its time on the core hangs. */
 const PATIENCE_MS = 5000
 
 const root = resolve(import.meta.dirname, '../..')
@@ -36,7 +38,9 @@ const tests = [
     'test/exhaustive/walk.test.ts',
     'test/unit/conformance.test.ts',
     ...['test/unit/core', 'test/exhaustive'].flatMap((folder) =>
-      readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+      readdirSync(join(root, folder))
+        .filter((name) => name.endsWith('.test.ts'))
+        .map((name) => `${folder}/${name}`),
     ),
   ]),
 ]
@@ -73,35 +77,31 @@ class Bench {
     symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'))
   }
 
-  /** The answer, or undefined when there is none in time. */
-  async ask(question: Question, limit_ms = 120_000): Promise<Answer | undefined> {
+  async ask(question: Question): Promise<Answer> {
     if (!this.process) {
       this.process = fork(join(import.meta.dirname, 'judge.ts'), [this.folder], {
-        stdio: ['ignore', 'ignore', 2, 'ipc'],
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       })
-      await this.heard(120_000)
+      await this.heard()
     }
     this.process.send(question)
-    const said = await this.heard(limit_ms)
-    if (said === undefined) {
-      this.process.kill('SIGKILL')
+    const said = await this.heard()
+    if (said === 'hung') {
+      this.process.removeAllListeners('exit').kill('SIGKILL')
       this.process = undefined
     }
-    return said as Answer | undefined
+    return said
   }
 
-  private heard(limit_ms: number): Promise<unknown> {
-    const { process } = this
-    return new Promise((done, fail) => {
-      const end = (said: unknown): void => {
-        clearTimeout(timer)
-        process!.off('message', end).off('exit', died)
-        done(said)
-      }
-      const died = (code: number | null): void => fail(new Error(`the judge ended with ${code}`))
-      const timer = setTimeout(end, limit_ms, undefined)
-      process!.once('message', end).once('exit', died)
+  private async heard(): Promise<Answer> {
+    const exit = new AbortController()
+    const died = once(this.process!, 'exit', exit).then(([code]) => {
+      throw new Error(`a judge ended with ${code}`)
     })
+    const [said] = await Promise.race([once(this.process!, 'message'), died])
+    died.catch(() => {})
+    exit.abort()
+    return said
   }
 
   close(): void {
@@ -116,22 +116,23 @@ async function measure(bench: Bench): Promise<ReadonlyMap<string, number>> {
   await bench.ask({ ask: 'place' })
   for (const path of tests) {
     const before = performance.now()
-    const said = await bench.ask({ ask: 'test', path })
+    const said = await bench.ask({ ask: 'test', path, limit_ms: 120_000 })
     if (said !== 'passed') throw new Error(`${path} fails on the core as it is`)
     times_ms.set(path, performance.now() - before)
   }
   return times_ms
 }
 
-async function trial(bench: Bench, { file, source }: Mutant): Promise<Outcome> {
+async function trial(bench: Bench, { id, file, source }: Mutant): Promise<Outcome> {
+  if (explained.has(id) && !options.explained) return 'survived'
   const placed = await bench.ask({ ask: 'place', file, source })
   if (placed === 'invalid' || placed === 'same') return placed
   for (const path of [...bench.order]) {
-    const said = await bench.ask({ ask: 'test', path }, PATIENCE_MS + 5 * times_ms.get(path)!)
+    const said = await bench.ask({ ask: 'test', path, limit_ms: PATIENCE_MS + 5 * times_ms.get(path)! })
     if (said === 'passed') continue
     // What told this one from the core will tell its neighbour, too.
     bench.order = [path, ...bench.order.filter((other) => other !== path)]
-    return said === undefined ? 'hung' : 'killed'
+    return said === 'hung' ? 'hung' : 'killed'
   }
   return (await bench.ask({ ask: 'compare', file, source })) === 'same' ? 'same' : 'survived'
 }
@@ -141,6 +142,7 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     id: { type: 'string' },
     again: { type: 'boolean', default: false },
+    explained: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '1' },
   },
@@ -159,6 +161,7 @@ const chosen = last
       ({ file, id }) => (options.only ?? file) === file && id.includes(options.id ?? ''),
     )
 
+const explained = new Set(parse(readFileSync(join(import.meta.dirname, 'survivors.yaml'), 'utf8')).flatMap(mutantsIn))
 const outcomes = new Map<Mutant, Outcome>()
 const waiting = [...chosen]
 const benches = Array.from({ length: Number(options.jobs) }, () => new Bench())
@@ -185,7 +188,6 @@ const drawn = options.all ? 'all' : { of: every.length, most: SAMPLE, seed: SEED
 const result = count(outcomes, { core, commit, sample: last?.sample ?? drawn }, last)
 if (!options.only && !options.id) writeFileSync(resultFile, `${JSON.stringify(result, undefined, 2)}\n`)
 
-const explained = new Set(parse(readFileSync(join(import.meta.dirname, 'survivors.yaml'), 'utf8')).flatMap(mutantsIn))
 const { killed, hung, survived, same, invalid } = result.total
 console.log(`${killed} killed, ${hung} hung, ${survived} survived: ${result.score} %`)
 console.log(`not counted: ${same} the same bytes, ${invalid} not valid`)

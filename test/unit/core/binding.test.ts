@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { Kind, Phase, Reason, Validity } from '../../../build/abi.ts'
+import type { Core } from '../../../src/core/core.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
 import {
   batch,
@@ -34,12 +35,14 @@ const types = [
     frames: [{ message: 7, length: 8, stamp: 4, sends: 1, entries: [{ offset: 0, format: 'f32', value: slot(0) }] }],
   }),
   type(Kind.notice),
+  type(Kind.notice, { payload: [{ name: 'text', kind: 'string', optional: false }] }),
 ]
 
-function bound() {
+function bound(prepare: (core: Core) => void = () => {}) {
   const core = load(loadCore, image([field('battery', 1000), field('map', 1000, true), field('home', 1000)], types))
   core.observe(0, 50, 0)
   core.observe(1, 2, 0)
+  prepare(core)
   const snapshot = core.snapshot(0)
   const [sequence, notice] = retain(
     core,
@@ -59,18 +62,24 @@ test('G2: b_e is SHA-256 of the record, and the payload is read back from it', (
   expect(core.payload(sequence)).toEqual([12.5, 'Straße', undefined])
 })
 
-test('G2 G7: the record is laid out as PROTOCOL 6 lists it', () => {
-  const { core, sequence } = bound()
+test('G2 G7: the record is laid out as PROTOCOL 6 lists it, whatever stood there before', () => {
+  const dirty = (core: Core): void => {
+    const text = candidate(2, { payload: ['x'.repeat(1000)] })
+    const before = retain(core, batch(core.snapshot(0), [text, text]), 0)
+    for (const sequence of before) core.end(sequence, Phase.completed)
+    for (const sequence of before) core.release(sequence)
+  }
+  const { core, sequence } = bound(dirty)
   const u16 = (...values: number[]): Buffer => Buffer.from(Uint16Array.from(values).buffer)
   const u32 = (...values: number[]): Buffer => Buffer.from(Uint32Array.from(values).buffer)
   const f64 = (value: number): Buffer => Buffer.from(Float64Array.of(value).buffer)
   const texts = ['component', 'agent/response', 'Straße'].map((text) => Buffer.from(text))
   const [id, plan, name] = texts as [Buffer, Buffer, Buffer]
   const version = 1
-  const [agent, generation, ofType, snapshot] = [3, 7, 0, 1]
+  const [agent, generation, ofType, snapshot] = [3, 7, 0, 2]
   const present = 0b011
   const nameAt = 80 + 3 * 8 + 3 * 16 + 2 * 4 + 8 + id.length + plan.length
-  const notice = { sequence: 2, slot: 1 }
+  const notice = { sequence: 4, slot: 0 } // the slot given back last is taken first
   const parts = [
     [u32(version, agent), SESSION, ENVIRONMENT],
     [f64(generation), u32(sequence, ofType, snapshot, present), u16(1, id.length), u32(plan.length)],
