@@ -2,8 +2,18 @@
 // (PROTOCOL 2, 6).
 
 import { describe, expect, test } from 'vitest'
-import { INSTANCES_MAX, Kind, LEASES_MAX, Phase, Reason, SNAPSHOTS_MAX } from '../../build/abi.ts'
-import { type Core, standing } from '../../src/core/core.ts'
+import {
+  CANDIDATES_MAX,
+  FIELDS_MAX,
+  INSTANCES_MAX,
+  Kind,
+  LEASES_MAX,
+  Phase,
+  Reason,
+  SNAPSHOTS_MAX,
+} from '../../build/abi.ts'
+import { Barrier, type Core, standing } from '../../src/core/core.ts'
+import type { Expression } from '../../src/core/expression.ts'
 import { cores } from '../oracle/cores.ts'
 import {
   batch,
@@ -13,15 +23,19 @@ import {
   clauses,
   entry,
   field,
+  forget,
   frame,
   image,
   load,
+  not,
   now,
   num,
   retain,
   type,
 } from '../oracle/sketch.ts'
 
+/** Sequences so far apart meet in the ledger. */
+const SAME_CHAIN = 4096
 const MODE = 0
 const LEVEL = 1
 const FIELDS = [field('mode', 100, true), field('level', 100)]
@@ -177,6 +191,100 @@ describe.each(cores)('%s', (_, make) => {
     expect(core.gate(last, 0, 0, 0)).toEqual({ decision: 'defer', reason: Reason.resource_busy, detail: -1 })
     core.end(sequences[0]!, Phase.failed)
     expect(core.gate(last, 0, 0, 0).decision).toBe('allow')
+  })
+
+  test('G3: a lease that is denied makes room for another', () => {
+    const core = load(make, image([], [type(Kind.setpoint, { frames: [frame([entry(0, 'u8', num(1))])] })]))
+    core.snapshot(0)
+    for (let i = 0; i < 2 * LEASES_MAX; i++) {
+      const [sequence] = retain(core, batch(1, [candidate(0)]), 0) as [number]
+      expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
+      expect(core.frame(sequence, 0, Barrier.paused, 0, 0)).toMatchObject({ reason: Reason.paused })
+    }
+  })
+
+  test('G4: an instance is found by its sequence however many came and went since, and forgotten alone', () => {
+    const core = load(make, image([], [type(Kind.notice)]))
+    core.snapshot(0)
+    const pass = (n: number): void => {
+      for (let left = n; left > 0; left -= CANDIDATES_MAX) {
+        const many = Array.from({ length: Math.min(left, CANDIDATES_MAX) }, () => candidate(0))
+        forget(core, core.admit(batch(1, many), 0))
+      }
+    }
+    const idOf = (n: number) => `number-${n}`
+    const keep = (n: number): number => retain(core, batch(1, [candidate(0, { id: idOf(n) })]), 0)[0]!
+    const kept = [0, 1, 2, 3].map((n) => {
+      const sequence = keep(n)
+      pass(SAME_CHAIN - 1)
+      return sequence
+    }) as [number, number, number, number]
+    expect(kept).toEqual([1, 1 + SAME_CHAIN, 1 + 2 * SAME_CHAIN, 1 + 3 * SAME_CHAIN])
+    const bindings = kept.map((sequence) => core.binding(sequence))
+    for (const [n, left] of [
+      [1, [0, 2, 3]],
+      [0, [2, 3]],
+      [3, [2]],
+    ] as const) {
+      core.end(kept[n]!, Phase.superseded)
+      core.release(kept[n]!)
+      expect(core.rehearse(kept[n]!, 0, 0)).toMatchObject({ reason: Reason.not_retained })
+      expect(left.map((i) => core.binding(kept[i]!))).toEqual(left.map((i) => bindings[i]))
+    }
+  })
+
+  test('a program that begins as another one is another one', () => {
+    const short = num(0)
+    for (const expressions of [
+      [not(short), short],
+      [short, not(short)],
+    ]) {
+      const core = load(
+        make,
+        image(
+          [],
+          expressions.map((e) => type(Kind.notice, { support: clauses(e) })),
+        ),
+      )
+      core.snapshot(0)
+      const said = core.admit(batch(1, [candidate(0), candidate(1)]), 0)
+      expect(said.map(({ reason }) => reason)).toEqual(
+        expressions.map((e) => (e === short ? Reason.unsupported : Reason.none)),
+      )
+    }
+  })
+
+  test('G5: of as many fields as there can be, each is seen in its own tense and no other', () => {
+    const fields = Array.from({ length: FIELDS_MAX }, (_, f) => field(`f${f}`, 100, true))
+    const asked = [0, 1, 63, 64, 127, 128, 191, 192, 254, 255]
+    const reads = asked.flatMap((field) => (['now', 'cited', 'age'] as const).map((op) => ({ op, field })))
+    const always = (e: Expression): Expression => both('or', both('eq', e, e), both('ne', e, e))
+    const types = reads.map((e) => type(Kind.notice, { support: clauses(always(e)) }))
+    const predicates = reads.flatMap((e) =>
+      e.op === 'cited' ? [] : [{ name: 'seen', type: undefined, expression: always(e) }],
+    )
+    for (const dark of asked) {
+      const core = load(make, { ...image(fields, types), predicates })
+      const see = (at_ms: number): void => {
+        for (const f of fields.keys()) if (f !== dark) core.observe(f, 1, at_ms)
+      }
+      see(0)
+      const candidates = reads.map((_, t) => candidate(t))
+      const said = core.admit(batch(core.snapshot(0), candidates), 0)
+      expect(said.map(({ reason, detail }) => [reason, detail])).toEqual(
+        reads.map(({ field: f }) => (f === dark ? [Reason.state_unknown, dark] : [Reason.none, -1])),
+      )
+      forget(core, said)
+      core.observe(dark, 1, 0)
+      see(200)
+      const late = core.admit(batch(core.snapshot(200), candidates), 200)
+      expect(late.map(({ reason, detail }) => [reason, detail])).toEqual(
+        reads.map(({ field: f, op }) => (f === dark && op !== 'age' ? [Reason.state_stale, dark] : [Reason.none, -1])),
+      )
+      expect(predicates.map((_, i) => core.predicate(i, 0, 200))).toEqual(
+        asked.flatMap((f) => [f === dark ? undefined : true, true]),
+      )
+    }
   })
 
   test('G4: capacity counts what is kept, and comes back when it is released', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { Kind, Phase, Reason, Validity } from '../../../build/abi.ts'
-import type { Core } from '../../../src/core/core.ts'
+import type { Admitted, Core } from '../../../src/core/core.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
 import {
   batch,
@@ -90,6 +90,26 @@ test('G2 G7: the record is laid out as PROTOCOL 6 lists it, whatever stood there
     texts,
   ]
   expect(Buffer.from(core.record(sequence)).toString('hex')).toBe(Buffer.concat(parts.flat()).toString('hex'))
+})
+
+test('G2: the record has the version of each discrete field of the footprint, in whichever role and tense', () => {
+  const fields = Array.from({ length: 9 }, (_, f) => field(`f${f}`, 1000, true))
+  const reader = type(Kind.setpoint, {
+    support: clauses(now(0), { op: 'unchanged', field: 7 }),
+    gate: clauses(both('ge', { op: 'age', field: 1 }, num(0))),
+    holds: clauses({ op: 'drift', field: 2, angle: false }),
+    done: now(3),
+    frames: [{ message: 7, length: 8, stamp: -1, sends: 1, entries: [{ offset: 0, format: 'f32', value: now(4) }] }],
+    watches: [5],
+    tolerance: [{ field: 6, value: 1 }],
+  })
+  const core = load(loadCore, image(fields, [reader]))
+  for (const f of fields.keys()) for (let version = 0; version <= f; version++) core.observe(f, version % 2 ? 0 : 1, 0)
+  core.snapshot(0)
+  const [{ sequence }] = core.admit(batch(1, [candidate(0)]), 0) as [Admitted]
+  const cites = [2, 5, 7].length
+  const versions = core.record(sequence).subarray(80 + 16 * cites, 80 + 16 * cites + 4 * 8)
+  expect([...new Uint32Array(versions.slice().buffer)]).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
 })
 
 test('G2: whichever byte of the record is flipped between admission and gate, the gate denies', () => {
