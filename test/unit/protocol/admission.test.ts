@@ -63,7 +63,11 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
       const stage = new Stage(core).fly()
       const judged = judge([notice('n'), notice('n'), plain('warp'), bad, range], stage)
       expect(judged.map((c) => c.obligation !== undefined)).toEqual([false, false, false, true, false])
-      expect(stage.obligations.map((o) => [o.component, o.reason])).toEqual([['g', 'payload_invalid']])
+      expect(stage.obligations.map((o) => [o.component, o.reason, o.detail])).toEqual([
+        ['g', 'payload_invalid', 'lat: at most 90 deg'],
+      ])
+      judge([{ ...goto('g', 30), payload: { lat: 47, lon: 8 } }, range], stage)
+      expect(stage.obligations.at(-1)).toMatchObject({ reason: 'payload_invalid', detail: 'alt: missing' })
     })
   })
 
@@ -79,7 +83,9 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
       const [judged] = judge(components, stage)
       expect(judged).toMatchObject({ id: 'g', decision: 'withheld', reason })
       expect(judged!.detail).toBe(detail)
-      expect(stage.obligations.find((o) => o.component === 'g')).toMatchObject({ reason })
+      const obligation = stage.obligations.find((o) => o.component === 'g')
+      expect(obligation).toMatchObject({ reason })
+      expect(obligation.detail).toBe(detail)
     })
 
     it('does not judge a prerequisite whose form is wrong: the dependent falls in the closure', () => {
@@ -89,16 +95,25 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
   })
 
   describe('support', () => {
-    it.each<[string, Record<string, number>, string, string]>([
-      ['a clause does not hold', { 'battery.remaining': 20 }, 'unsupported', 'battery'],
-      ['a field is unknown', { 'home.lat': Number.NaN }, 'state_unknown', 'home.lat'],
-      ['a gate clause does not hold', { 'position.alt': 1 }, 'unsupported', 'flying'],
-      ['the target is too far', {}, 'unsupported', 'near_home'],
-    ])('names what failed when %s', (_why, fields, reason, detail) => {
+    it.each<[string, Record<string, number>, string, string, RegExp | undefined]>([
+      [
+        'a clause does not hold',
+        { 'battery.remaining': 20 },
+        'unsupported',
+        'battery',
+        /^state.battery.remaining >= 25$/,
+      ],
+      ['a field is unknown', { 'home.lat': Number.NaN }, 'state_unknown', 'home.lat', undefined],
+      ['a gate clause does not hold', { 'position.alt': 1 }, 'unsupported', 'flying', /state.position.alt >= 2.5$/],
+      ['the target is too far', {}, 'unsupported', 'near_home', /^distance/],
+    ])('names what failed when %s', (_why, fields, reason, detail, condition) => {
       const stage = new Stage(core).fly().set(fields)
       const [, judged] = judge([range, goto('g', detail === 'near_home' ? 5000 : 30)], stage)
       expect(judged).toMatchObject({ decision: 'withheld', reason, detail })
-      expect(stage.obligations.at(-1)).toMatchObject({ component: 'g', reason, detail })
+      const obligation = stage.obligations.at(-1)
+      expect(obligation).toMatchObject({ component: 'g', reason, detail })
+      if (condition === undefined) expect(obligation.condition).toBeUndefined()
+      else expect(obligation.condition).toMatch(condition)
     })
 
     it('G5: a stale field is no field', () => {
@@ -176,6 +191,20 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
         ],
         condition: expect.stringContaining('distance'),
       })
+    })
+
+    it('names a root that stands first, and takes in what rests on it at one remove, in any order', () => {
+      const stage = new Stage(core).fly()
+      const forward = [broken, goto('b', 30, ['range', 'a']), goto('c', 30, ['range', 'b']), range]
+      expect(judge(forward, stage).map(({ cause }) => cause)).toEqual([undefined, 'a', 'a', undefined])
+      const ids = (): string[] =>
+        stage.obligations
+          .at(-1)
+          .scope.map(({ id }: { id: string }) => id)
+          .sort()
+      expect(ids()).toEqual(['a', 'b', 'c'])
+      judge(forward.reverse(), stage)
+      expect(ids()).toEqual(['a', 'b', 'c'])
     })
 
     it('opens one obligation a root', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
-import { CMD, goto, plain, range, referenceCatalog, Stage, takeoff } from './stage.ts'
+import { CLICK, CMD, goto, plain, range, referenceCatalog, Stage, takeoff } from './stage.ts'
 
 describe('a command (PROTOCOL 8)', () => {
   /** On the ground, and the autopilot does only what the test says. */
@@ -176,6 +176,30 @@ describe('a command (PROTOCOL 8)', () => {
       expect(stage.lastPhase('hold')).toBe('dispatched')
     })
 
+    it('has failed without a word from others: what they wait for stays theirs', () => {
+      const stage = new Stage(core, { obeys: false, catalog: referenceCatalog(...CLICK) }).run(1000)
+      stage.say([plain('click'), takeoff('t')])
+      stage.run(300).acknowledge(CMD.setMode).run(300)
+      expect(stage.lastPhase('click')).toBe('failed unacknowledged')
+      expect(stage.commands().length).toBe(3)
+      stage.show({ armed: true }).acknowledge(CMD.arm).run(10)
+      expect(stage.sent.at(-1)?.command).toBe(CMD.takeoff)
+    })
+
+    it('keeps away a sequence of which only one frame has its MAV_CMD', () => {
+      const stage = grounded()
+      stage.streaming = false // nothing shows HOLD
+      stage.run(510)
+      stage.streaming = true
+      stage.obeys = true
+      expect(stage.lastPhase('t')).toBe('failed unacknowledged')
+      stage.run(1500).say([takeoff('u')])
+      expect(stage.lastPhase('u')).toBe('retained resource_busy')
+      stage.run(5000)
+      expect(stage.commands().slice(-3)).toEqual(['HOLD', 'arm', 'takeoff'])
+      expect(stage.lastPhase('u')).toBe('acknowledged')
+    })
+
     it('leaves late ACKs of its MAV_CMD to nobody for 5 s', () => {
       const stage = new Stage(core, { obeys: false }).fly()
       stage.say([plain('hold')])
@@ -233,6 +257,20 @@ describe('a command (PROTOCOL 8)', () => {
       const frames = stage.sent.slice(0, 3)
       expect(frames.map((s) => s.mode)).toEqual(['LAND', 'LAND', 'LAND'])
       expect(new Set(frames.map((s) => Buffer.from(s.payload).toString('hex'))).size).toBe(1)
+    })
+
+    it('and is outstanding until each of its frames is answered', () => {
+      const free = referenceCatalog([
+        '    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land\n',
+        '    wait: 20min\n    expires: 10s\n    effect:\n      command: land\n      retransmit: 2\n',
+      ])
+      const stage = new Stage(core, { obeys: false, catalog: free }).fly()
+      stage.say([plain('land'), plain('hold')])
+      stage.run(200).acknowledge(CMD.setMode).run(10)
+      expect(stage.commands()).toEqual(['LAND', 'LAND'])
+      expect(stage.lastPhase('hold')).toBe('retained resource_busy')
+      stage.acknowledge(CMD.setMode).run(10)
+      expect(stage.lastPhase('hold')).toBe('dispatched')
     })
 
     it('not after an ACK', () => {

@@ -124,6 +124,13 @@ describe('a consent (PROTOCOL 10)', () => {
     expect(stage.sent).toEqual([])
   })
 
+  it('is asked of one agent for four at once: one more has failed', () => {
+    const stage = waiting(['a', 'b', 'c', 'd', 'e'].map((id) => ask(id)))
+    expect(pending(stage).map(({ component }) => component)).toEqual(['a', 'b', 'c', 'd'])
+    expect(stage.phases('e')).toEqual(['retained', 'failed no_capacity'])
+    expect(stage.obligations).toMatchObject([{ component: 'e', reason: 'no_capacity', detail: 'consents' }])
+  })
+
   it('two of them are answered apart', () => {
     const stage = waiting([range, ask(), ask('ask2'), asking('g', 30), goto('h', 60, ['range', 'ask2'])])
     expect(pending(stage).map((c) => c.component)).toEqual(['ask', 'ask2'])

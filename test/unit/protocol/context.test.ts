@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
-import { goto, range, Stage } from './stage.ts'
+import { encode } from '../../../src/response/write.ts'
+import { goto, range, referenceCatalog, Stage } from './stage.ts'
 
 describe('a context message (PROTOCOL 2, 12)', () => {
   /** The map is unknown until the ground says it. */
@@ -44,6 +45,62 @@ describe('a context message (PROTOCOL 2, 12)', () => {
     const stage = unknown().context('map', value).run(1000)
     expect(stage.snapshot.unknown).toContain('map')
     expect(refusals(stage).length).toBe(1)
+  })
+
+  describe('of another type than integer', () => {
+    const catalog = referenceCatalog([
+      '\nagents:\n',
+      `  rain: { from: context, type: boolean, max_age: 1h }
+  wind: { from: context, type: number, continuous: true, max_age: 1h }
+  weather: { from: context, type: enum, values: [calm, gusty], max_age: 1h }
+agents:\n`,
+    ])
+
+    it.each([
+      ['rain', true],
+      ['rain', false],
+      ['wind', 4.5],
+      ['weather', 'calm'],
+      ['weather', 'gusty'],
+    ])('%s takes %s', (field, value) => {
+      const stage = new Stage(core, { catalog }).context(field, value).run(1000)
+      expect(stage.snapshot.state[field]).toBe(value)
+    })
+
+    it.each([
+      ['rain', 1],
+      ['rain', 'true'],
+      ['wind', '4.5'],
+      ['wind', true],
+      ['weather', 'stormy'],
+      ['weather', 0],
+    ])('%s refuses %s, and says what it takes', (field, value) => {
+      const stage = new Stage(core, { catalog }).context(field, value).run(1000)
+      expect(stage.snapshot.unknown).toContain(field)
+      const takes = { rain: 'boolean', wind: 'number', weather: 'calm | gusty' }[field]
+      expect(stage.values('notice').at(-1).text).toBe(`context/${field} refused: must be {v: 1, value: ${takes}}`)
+    })
+  })
+
+  it('retained is refused where the catalog does not allow it', () => {
+    const catalog = referenceCatalog(['max_age: 1h, retained: allowed }', 'max_age: 1h }'])
+    const stage = new Stage(core, { catalog }).fly()
+    stage.world.delete('map')
+    stage.operate('restart').run(1500).context('map', 7, true).run(1000)
+    expect(stage.snapshot.unknown).toContain('map')
+    expect(refusals(stage).length).toBe(1)
+  })
+
+  it.each([
+    ['that cannot be read', Uint8Array.of(0xff), 'byte 0: '],
+    ['of another version', encode({ v: 2, value: 7 }), 'must be {v: 1, value: integer}'],
+    ['without a version', encode({ value: 7 }), 'must be {v: 1, value: integer}'],
+  ])('%s is refused', (_, bytes, why) => {
+    const stage = unknown()
+    stage.published.push(...stage.runtime.context('map', bytes, false, stage.now_ms, stage.now_ms))
+    stage.run(1000)
+    expect(stage.snapshot.unknown).toContain('map')
+    expect(stage.values('notice').at(-1).text).toContain(`context/map refused: ${why}`)
   })
 
   it('sets no field of the autopilot, and none that does not exist', () => {

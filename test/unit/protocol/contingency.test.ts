@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
-import { CMD, goto, plain, range, referenceCatalog, Stage, takeoff } from './stage.ts'
+import { CMD, goto, plain, range, referenceCatalog, type Said, Stage, takeoff, velocity } from './stage.ts'
 
 describe('a contingency (PROTOCOL 8)', () => {
   /** A goto in Offboard, and from now on the autopilot does only what the test says; then the goto is lost. */
@@ -11,6 +11,7 @@ describe('a contingency (PROTOCOL 8)', () => {
     return stage.set({ 'battery.remaining': 10 })
   }
   const since = (stage: Stage): string[] => stage.commands().slice(1)
+  const told = (stage: Stage): Said[] => stage.values('notice').filter(({ kind }) => kind === 'contingency')
 
   it('is sent at once, in the step in which the lease ends', () => {
     const stage = lost()
@@ -27,6 +28,7 @@ describe('a contingency (PROTOCOL 8)', () => {
     expect(since(stage).length).toBe(4)
     stage.show({ mode: 'HOLD' }).run(2000)
     expect(since(stage).length).toBe(4)
+    expect(told(stage)).toEqual([])
   })
 
   it('is not shown by the mode alone: the intended mode must follow', () => {
@@ -43,11 +45,54 @@ describe('a contingency (PROTOCOL 8)', () => {
     expect(since(stage).at(-1)).toBe('LAND')
     stage.run(10_000)
     expect(since(stage)).toEqual([...new Array(10).fill('HOLD'), ...new Array(10).fill('LAND')])
+    const text = 'contingency land not shown after 20 frames: exhausted'
+    expect(told(stage)).toMatchObject([{ severity: 'critical', text }])
   })
 
   it('refused, is followed at once by the next of return → hold → land', () => {
     const stage = lost('return').run(10).acknowledge(CMD.setMode, 1)
     expect(since(stage)).toEqual(['RETURN', 'HOLD'])
+  })
+
+  it('in progress is not refused', () => {
+    const stage = lost('return').run(10).acknowledge(CMD.setMode, 5).run(10)
+    expect(since(stage)).toEqual(['RETURN'])
+  })
+
+  describe('after a landing, HOLD', () => {
+    const landed = (show: Parameters<Stage['show']>[0] = {}): Stage => {
+      const stage = new Stage(core, { obeys: false }).fly()
+      stage.say([plain('land')])
+      stage.run(10).acknowledge(CMD.setMode).show({ mode: 'LAND' }).run(1000)
+      return stage.set({ critical: 1 }).show({ landed: 'ON_GROUND', armed: false, ...show })
+    }
+
+    it('is sent past the mode guard: on the ground, disarmed, there is nobody to override', () => {
+      expect(landed().commands()).toEqual(['LAND', 'HOLD'])
+    })
+
+    it('is sent once where the autopilot went back to a mode of before', () => {
+      expect(landed({ mode: 'POSITION' }).run(3000).commands()).toEqual(['LAND', 'HOLD'])
+    })
+
+    it('not shown, is not followed by a landing', () => {
+      const stage = landed().run(5000)
+      expect(stage.commands()).toEqual(['LAND', ...new Array(10).fill('HOLD')])
+      expect(told(stage).map(({ text }) => text)).toEqual(['contingency hold not shown after 10 frames: exhausted'])
+    })
+  })
+
+  it('G5: not shown while the vehicle is not heard, is not taken as refused', () => {
+    const stage = new Stage(core, { obeys: false }).run(1000)
+    stage.say([takeoff('t')])
+    stage.run(10).acknowledge(CMD.setMode).run(10).acknowledge(CMD.arm, 4)
+    stage.streaming = false
+    stage.run(5000)
+    expect(since(stage)).toEqual(['arm', ...new Array(10).fill('disarm')])
+    stage.streaming = true
+    stage.obeys = true
+    stage.run(1000)
+    expect(since(stage)).toEqual(['arm', ...new Array(10).fill('disarm'), 'HOLD'])
   })
 
   it('refused after another of its MAV_CMD went unanswered, is not taken as refused', () => {
@@ -92,6 +137,7 @@ describe('a contingency (PROTOCOL 8)', () => {
     expect(stage.commands()).toEqual(['LAND', 'HOLD'])
     stage.run(10).acknowledge(CMD.setMode).show({ mode: 'POSITION' }).run(3000)
     expect(stage.commands()).toEqual(['LAND', 'HOLD'])
+    expect(told(stage).map(({ text }) => text)).toEqual(['contingency hold not shown after 1 frames: taken'])
     expect(stage.control.pilot_control).toBe(false)
     stage.say([takeoff('t')])
     expect(stage.lastPhase('t')).toBe('dispatched')
@@ -155,6 +201,13 @@ describe('a contingency (PROTOCOL 8)', () => {
       expect(stage.control.pilot_control).toBe(false)
     })
 
+    it('ends without HOLD when nobody landed: that would only begin the same chain again', () => {
+      const stage = lost(name).run(7000)
+      const from_ms = stage.now_ms
+      stage.show({ landed: 'ON_GROUND', armed: false }).run(1000)
+      expect(stage.commands(from_ms)).toEqual([])
+    })
+
     it('ends without HOLD when the pilot has taken over on the way', () => {
       const stage = lost(name)
       stage.show({ mode }).run(100).show({ mode: 'POSITION' }).run(100)
@@ -173,6 +226,15 @@ describe('a contingency (PROTOCOL 8)', () => {
     expect(stage.lastPhase('hold')).toBe('retained resource_busy')
     stage.run(190)
     expect(since(stage)).toEqual(['HOLD', 'HOLD'])
+  })
+
+  it('`then` is sent for an effect that uses no resource as well', () => {
+    const catalog = referenceCatalog(['    uses: flight\n    expires: 5s # a velocity', '    expires: 5s # a velocity'])
+    const stage = new Stage(core, { catalog }).engage(velocity('v', 1))
+    expect(stage.lastPhase('v')).toBe('dispatched')
+    stage.run(1000)
+    expect(stage.lastPhase('v')).toBe('completed')
+    expect(since(stage)).toEqual(['HOLD'])
   })
 
   it('an undo whose disarm is refused lands', () => {

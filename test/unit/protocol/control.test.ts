@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import { goto, notice, plain, range, Stage, takeoff, twoAgents } from './stage.ts'
+import { goto, notice, plain, range, Stage, takeoff, twoAgents, velocity } from './stage.ts'
 
 describe('the operator (PROTOCOL 10)', () => {
   const refusal = (stage: Stage): string | undefined =>
@@ -161,10 +161,12 @@ describe('the operator (PROTOCOL 10)', () => {
 
   it('handoff.pilot holds, tells people, latches pilot_control and ends the plan', () => {
     const stage = new Stage(core).engage()
-    stage.say([plain('hold'), plain('handoff.pilot', 'give', ['hold'])])
+    stage.say([range, plain('hold'), plain('handoff.pilot', 'give', ['hold']), velocity('v', 5)])
     stage.run(2000)
-    expect(stage.lastPhase('give')).toBe('completed')
-    expect(stage.values('notice').some((n) => n.kind === 'handoff')).toBe(true)
+    expect(stage.phases('give').filter((phase) => !phase.startsWith('retained'))).toEqual(['dispatched', 'completed'])
+    expect(stage.lastPhase('v')).toBe('superseded ended')
+    const said = { severity: 'warning', text: 'the vehicle is with the pilot', component: 'give' }
+    expect(stage.values('notice').filter((n) => n.kind === 'handoff')).toMatchObject([said])
     expect(stage.control.pilot_control).toBe(true)
     expect(stage.commands().at(-1)).toBe('HOLD')
     expect(stage.say([range], { recovers: stage.values('verdict/planner').at(-1).response })).toMatchObject({

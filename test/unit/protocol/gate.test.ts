@@ -9,6 +9,7 @@ import {
   plain,
   range,
   referenceCatalog,
+  SCOUT,
   Stage,
   takeoff,
   velocity,
@@ -85,6 +86,20 @@ describe.each(cores)('the final dispatch gate (PROTOCOL 7), %s', (_, core) => {
       stage.run(100) // `then` had the resource for a moment, which does not count
       expect(stage.lastPhase('b')).toBe('expired expired')
     })
+  })
+
+  it('`expires` adds up what was ready before and after another had the resource', () => {
+    const catalog = referenceCatalog(SCOUT, ['expires: 10s\n    patience: 0s', 'expires: 5s\n    patience: 30s'])
+    const stage = new Stage(core, { catalog }).fly().set({ 'home.amsl': Number.NaN })
+    stage.say([range, goto('g', 30)])
+    stage.run(3000)
+    stage.say([range, velocity('v', 4)], {}, 'scout')
+    stage.run(4300)
+    expect(stage.lastPhase('v', 'scout')).toBe('completed')
+    stage.run(1500)
+    expect(stage.lastPhase('g')).toBe('retained state_awaited')
+    stage.run(500)
+    expect(stage.lastPhase('g')).toBe('expired expired')
   })
 
   describe('patience', () => {

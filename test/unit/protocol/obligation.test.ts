@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cores } from '../../oracle/cores.ts'
 import {
+  CMD,
   type ComponentSaid,
   goto,
   notice,
@@ -132,6 +133,17 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
         { id: 'g', type: 'goto' },
         { id: 'stop', type: 'hold' },
       ])
+    })
+
+    it('G1: what has failed is no prerequisite any more, even while something rests on it', () => {
+      const catalog = referenceCatalog(['completed, hold: completed, return', 'completed, hold: dispatched, return'])
+      const stage = new Stage(core, { catalog, obeys: false }).fly()
+      stage.say([range, goto('far', 5000), plain('hold'), { ...notice('n'), requires: ['hold'] }])
+      stage.run(10).acknowledge(CMD.setMode, 4).run(1200)
+      expect(stage.phases('n').at(-1)).toBe('released')
+      expect(stage.lastPhase('hold')).toBe('failed refused')
+      const verdict = recover(stage, [range, goto('far', 30, ['range', 'hold'])])
+      expect(verdict.components[1]).toMatchObject({ reason: 'unknown_prerequisite', detail: 'hold' })
     })
 
     it('G3, G4: does not let back what has been recovered and flies', () => {
@@ -282,6 +294,73 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       expect(stage.obligations.at(-1).scope).toContainEqual({ id: 'v', type: 'velocity' })
       expect(stage.lastPhase('b')).toBe('dispatched')
       expect(stage.run(1000).snapshot.obligations.length).toBe(1)
+    })
+
+    /** Notices that may rest on notices: n on the flight of v, m on n. */
+    const notices = referenceCatalog([
+      '    may_require: { takeoff: completed,',
+      '    may_require: { notice.operator: released, takeoff: completed,',
+    ])
+    const [n, m] = [
+      { ...notice('n'), requires: ['v'] },
+      { ...notice('m'), requires: ['n'] },
+    ]
+
+    it('G3: what comes again takes the place of the old one, which never crosses, and is no loss', () => {
+      const stage = new Stage(core, { catalog: notices }).fly()
+      stage.say([range, velocity('v', 5), n, m])
+      stage.run(1200)
+      expect(reasons(recover(stage, [n, m]))).toEqual([undefined, undefined])
+      stage.run(6000)
+      for (const id of ['n', 'm']) {
+        expect(stage.phases(id)).toEqual([
+          'retained',
+          'retained prerequisite_not_ready',
+          'retained',
+          'superseded superseded',
+          'retained prerequisite_not_ready',
+          'released',
+        ])
+      }
+      expect(stage.obligations).toEqual([])
+    })
+
+    it('opens one where none is open: dependents that do not come again are withdrawn into it', () => {
+      const stage = new Stage(core, { catalog: notices }).fly()
+      stage.say([range, velocity('v', 5), n, m])
+      stage.run(1200)
+      recover(stage, [n])
+      expect(stage.lastPhase('m')).toBe('blocked prerequisite_failed')
+      expect(stage.obligations).toMatchObject([
+        { component: 'n', reason: 'superseded', scope: [{ id: 'n' }, { id: 'm', type: 'notice.operator' }] },
+      ])
+    })
+
+    it('withdraws into the obligation that covers what is replaced, not into an older one', () => {
+      const catalog = referenceCatalog(['    patience: 0s\n', '    patience: 0s\n    scope: [hold]\n'])
+      const stage = new Stage(core, { catalog }).fly()
+      const invalid = { ...velocity('w', 1), payload: { north: 99, east: 0, seconds: 1 } }
+      const after = { ...notice('n'), requires: ['stop'] }
+      stage.say([range, invalid, goto('far', 5000), velocity('v', 5), plain('hold', 'stop', ['v']), after])
+      expect(stage.obligations.map(({ component }) => component)).toEqual(['w', 'far'])
+      stage.run(1200)
+      expect(reasons(recover(stage, [plain('hold', 'stop', ['v'])]))).toEqual([undefined])
+      expect(stage.lastPhase('n')).toBe('blocked prerequisite_failed')
+      expect(stage.obligations.at(-1)).toMatchObject({ component: 'far' })
+      expect(stage.obligations.at(-1).scope).toContainEqual({ id: 'n', type: 'notice.operator' })
+    })
+
+    it('G3: what has crossed meanwhile goes on beside what came again under its id', () => {
+      const catalog = referenceCatalog(['    patience: 0s\n', '    patience: 0s\n    scope: [velocity]\n'])
+      const stage = new Stage(core, { catalog }).fly()
+      stage.say([range, goto('far', 5000), velocity('v', 5)])
+      stage.run(1200)
+      expect(stage.lastPhase('v')).toBe('dispatched')
+      expect(reasons(recover(stage, [range, velocity('v', 2)]))).toEqual([undefined, undefined])
+      stage.run(1000)
+      expect(stage.lastPhase('v')).toBe('retained resource_busy')
+      stage.run(8000)
+      expect(stage.phases('v').filter((phase) => phase === 'completed').length).toBe(2)
     })
 
     it('G1: a crossed dependent keeps what it was bound to', () => {

@@ -18,6 +18,7 @@ import {
   range,
   referenceCatalog,
   type Said,
+  SCOUT,
   Stage,
   velocity,
 } from './stage.ts'
@@ -314,6 +315,19 @@ describe.each(cores)('rules at the gate (PROTOCOL 13), %s', (_, core) => {
       answer(stage, 'approve')
       expect(stage.lastPhase('n0')).toBe('released')
       expect(asked()).toEqual(['n1', 'n2', 'n3', 'n4'])
+    })
+
+    it('G5: the four of one agent leave room for another, and are asked anew when a rule joins in', () => {
+      const everything = rule('look', 'notice.operator', 'true', 'user_inspection')
+      const stage = new Stage(core, {
+        catalog: referenceCatalog(SCOUT, PREDICATES),
+        rules: everything + rule('weak', 'notice.operator', 'drained', 'user_inspection'),
+      }).fly()
+      stage.say(Array.from({ length: 6 }, (_, i) => notice(`n${i}`)))
+      stage.say([notice('s')], {}, 'scout')
+      expect(pending(stage).map(({ component }) => component)).toEqual(['n0', 'n1', 'n2', 'n3', 's'])
+      stage.set({ 'battery.remaining': 45 })
+      expect(pending(stage).map(({ rules }) => rules)).toEqual(new Array(5).fill(['look', 'weak']))
     })
 
     it('unanswered, it expires after its `wait`', () => {

@@ -16,6 +16,9 @@ import { encode } from '../../../src/response/write.ts'
 
 const catalogFile = fileURLToPath(new URL('../../../examples/px4-multirotor/catalog.yaml', import.meta.url))
 
+/** Loading one takes longer than most tests. */
+const loaded = new Map<string, Catalog>()
+
 /** The reference catalog, with parts of its text replaced. */
 export function referenceCatalog(...replacements: [string, string][]): Catalog {
   let text = readFileSync(catalogFile, 'utf8')
@@ -23,7 +26,9 @@ export function referenceCatalog(...replacements: [string, string][]): Catalog {
     if (!text.includes(from)) throw new Error(`the reference catalog has no ${from}`)
     text = text.replace(from, to)
   }
-  return loadCatalog(text, 'catalog.yaml', [px4Multirotor])
+  const catalog = loaded.get(text) ?? loadCatalog(text, 'catalog.yaml', [px4Multirotor])
+  loaded.set(text, catalog)
+  return catalog
 }
 
 /** A replacement that gives it more predicates, one `name: clause` a line. */
@@ -424,6 +429,16 @@ export const plain = (type: string, id: string = type, requires: readonly string
   requires,
 })
 
-/** The reference catalog with a second agent, `scout`, that may do what the planner may. */
-export const twoAgents = (): Catalog => referenceCatalog(['agents:\n', `agents:\n  scout:\n    may: [${MAY}]\n`])
 const MAY = 'notice.operator, report.range, status, takeoff, goto, velocity, hold, return, land'
+/** A replacement that gives it a second agent, `scout`, that may do what the planner may. */
+export const SCOUT: [string, string] = ['agents:\n', `agents:\n  scout:\n    may: [${MAY}]\n`]
+export const twoAgents = (): Catalog => referenceCatalog(SCOUT)
+
+/** Replacements that give it `click`, a command that changes no mode. */
+export const CLICK: [string, string][] = [
+  [
+    '  takeoff:\n',
+    '  click:\n    kind: action\n    effect: { mav_cmd: { id: 2000, params: [0, 0, 0, 0, 0, 0, 0] } }\n\n  takeoff:\n',
+  ],
+  ['status, takeoff', 'status, click, takeoff'],
+]

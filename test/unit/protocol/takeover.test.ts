@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import type { Mode } from '../../../src/profile/profile.ts'
-import { goto, HOME, notice, plain, range, Stage, takeoff, velocity } from './stage.ts'
+import { CLICK, goto, HOME, notice, plain, range, referenceCatalog, Stage, takeoff, velocity } from './stage.ts'
 
 describe('a takeover (PROTOCOL 8)', () => {
   it.each<Mode>(['POSITION', 'ALTITUDE', 'MANUAL', 'RETURN', 'LAND', 'MISSION', 'OTHER'])(
@@ -142,6 +142,29 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(stage.control.pilot_control).toBe(false)
     })
 
+    it('is not judged by a target during a command, nor by one on the globe during a setpoint in the local frame', () => {
+      const landing = new Stage(core).fly()
+      landing.say([plain('land')])
+      expect(report(landing, 200, 2000).control.pilot_control).toBe(false)
+      expect(landing.lastPhase('land')).toBe('acknowledged')
+
+      const spot = `  spot:
+    kind: action
+    payload:
+      north: { type: number, unit: m, min: -90, max: 90 }
+      east: { type: number, unit: m, min: -90, max: 90 }
+      down: { type: number, unit: m, min: -90, max: 0 }
+    uses: flight
+    effect: { setpoint: position-local, done: elapsed() >= 60000.0, within: 60s }
+
+  takeoff:\n`
+      const catalog = referenceCatalog(['  takeoff:\n', spot], ['status, takeoff', 'status, spot, takeoff'])
+      const stage = new Stage(core, { catalog }).fly()
+      stage.say([{ id: 's', type: 'spot', payload: { north: 5, east: 0, down: -10 } }])
+      expect(report(stage.run(500), 200, 2000).control.pilot_control).toBe(false)
+      expect(stage.lastPhase('s')).toBe('dispatched')
+    })
+
     it('is a position target during a velocity of ours', () => {
       const stage = report(new Stage(core).engage(velocity('v', 10)), 200, 1100)
       expect(stage.control.pilot_control).toBe(true)
@@ -169,6 +192,12 @@ describe('a takeover (PROTOCOL 8)', () => {
       stage.say([plain('hold')])
       expect(stage.lastPhase('hold')).toBe('blocked not_in_control')
       expect(stage.sent).toEqual([])
+    })
+
+    it('asks nothing of a command that changes no mode', () => {
+      const stage = new Stage(core, { catalog: referenceCatalog(...CLICK) }).fly().set({ critical: 1 }).run(100)
+      stage.say([plain('click')])
+      expect(stage.lastPhase('click')).toBe('dispatched')
     })
 
     it('does not ask who stands disarmed on the ground', () => {
