@@ -41,7 +41,6 @@ export class Consents {
   ask(request: Instance): Consent {
     const ofResponse = [...request.plan.instances].filter((i) => i.generation === request.generation)
     const covers = ofResponse.filter((i) => i.prerequisites.includes(request))
-    covers.sort((a, b) => a.sequence - b.sequence)
     for (const [sequence, { asker }] of this.#asked) {
       if (!asker.plan.instances.has(asker)) this.#asked.delete(sequence) // nothing rests on it any more
     }

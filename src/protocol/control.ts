@@ -51,7 +51,6 @@ export class Control {
   }
 
   latch(): void {
-    if (this.#pilotControl) return
     this.#pilotControl = true
     this.#keep()
   }
