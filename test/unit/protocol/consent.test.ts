@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Core, CoreFactory } from '../../../src/core/core.ts'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import { type ComponentSaid, goto, plain, range, referenceCatalog, type Said, Stage, velocity } from './stage.ts'
+import { CLICK, type ComponentSaid, goto, plain, range, referenceCatalog, type Said, Stage, velocity } from './stage.ts'
 
 const ask = (id = 'ask', text = 'may I?'): ComponentSaid => ({ id, type: 'request.approval', payload: { text } })
 /** A goto that waits for the consent. */
@@ -103,6 +103,28 @@ describe('a consent (PROTOCOL 10)', () => {
     answer(stage, 'approve')
     expect(pending(stage)).toEqual([])
     expect(stage.control.n).toBe(n + 2)
+  })
+
+  it('shows a payload by the names of its fields and of their members, without what is absent', () => {
+    const [click, may] = CLICK
+    const lamp = `  lamp:
+    kind: action
+    payload:
+      on: { type: boolean }
+      colour: { type: enum, values: [red, green] }
+      level: { type: integer, min: 0, max: 9, optional: true }
+      blink: { type: boolean, optional: true }
+    may_require: { request.approval: completed }
+    effect: { mav_cmd: { id: 2000, params: [0, 0, 0, 0, 0, 0, 0] } }
+
+${click[0]}`
+    const catalog = referenceCatalog([click[0], lamp], [may[0], 'status, lamp, takeoff'])
+    const stage = new Stage(core, { catalog }).fly()
+    const lit = { on: true, colour: 'green', level: 3 }
+    const dark = { on: false, colour: 'red', blink: false }
+    const lamps = [lit, dark].map((payload, i) => ({ id: `l${i}`, type: 'lamp', payload, requires: ['ask'] }))
+    stage.say([ask(), ...lamps])
+    expect(pending(stage)[0].covers.map(({ payload }: Said) => payload)).toEqual([lit, dark])
   })
 
   it('G1: holds back what requires it, and approved lets exactly that fly', () => {

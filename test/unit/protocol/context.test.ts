@@ -93,6 +93,7 @@ agents:\n`,
 
   it.each([
     ['that cannot be read', Uint8Array.of(0xff), 'byte 0: '],
+    ['that is too long', new Uint8Array(65_537), 'byte 65536: 65537 bytes, at most 65536'],
     ['of another version', encode({ v: 2, value: 7 }), 'must be {v: 1, value: integer}'],
     ['without a version', encode({ value: 7 }), 'must be {v: 1, value: integer}'],
   ])('%s is refused', (_, bytes, why) => {

@@ -167,6 +167,18 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     })
   })
 
+  it('is answered by what the broker does not retain; what states how things stand is retained (PROTOCOL 12)', () => {
+    const stage = new Stage(core).engage()
+    stage.say([notice('n')], { snapshot: 'x' })
+    stage.say([notice('n')])
+    stage.say([goto('far', 9000)])
+    const topics = (retain: boolean) => new Set(stage.published.filter((p) => p.retain === retain).map((p) => p.topic))
+    expect(topics(true)).toEqual(new Set(['status', 'catalog', 'control', 'snapshot']))
+    expect(topics(false)).toEqual(
+      new Set(['verdict/planner', 'outcome/planner', 'notice', 'obligation/planner']),
+    )
+  })
+
   it('counts names and generations by agent', () => {
     const stage = new Stage(core, { catalog: twoAgents() }).fly()
     const same = { response: 'r', generation: 7 }

@@ -105,6 +105,14 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.modesSent()).toEqual(['OFFBOARD', 'OFFBOARD'])
   })
 
+  it('is lifted while the mode is not known: HOLD counts as explained, nothing else', () => {
+    for (const mode of ['HOLD', 'ALTITUDE'] as const) {
+      const stage = new Stage(core).engage().show({ mode: 'POSITION' }).run(1000).set({ mode: Number.NaN })
+      expect(stage.operate('resume').control.pilot_control).toBe(false)
+      expect(stage.show({ mode }).control.pilot_control).toBe(mode !== 'HOLD')
+    }
+  })
+
   it('stops a contingency that is under way', () => {
     const stage = new Stage(core).engage()
     stage.obeys = false

@@ -65,6 +65,12 @@ describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byt
     expect(checkProfile(hex(bytes))).toEqual({ offset, problem })
   })
 
+  test('a long key is told by its beginning', () => {
+    const key = (length: number) => `78${length.toString(16)}${'61'.repeat(length)}01`
+    expect(problemOf(hex(`a2${key(64)}${key(64)}`))).toBe(`duplicate key "${'a'.repeat(64)}"`)
+    expect(problemOf(hex(`a2${key(65)}${key(65)}`))).toBe(`duplicate key "${'a'.repeat(64)}..."`)
+  })
+
   test('a bignum of 200 kB is refused at its tag, and no decoder sees it', () => {
     const bignum = Buffer.concat([hex('a1 6161 c2 5a00030d40'), Buffer.alloc(200_000, 0xff)])
     expect(checkProfile(bignum)).toEqual({ offset: 3, problem: 'a tag' })
