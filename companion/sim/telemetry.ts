@@ -314,11 +314,14 @@ interface Schedule {
 export class Telemetry {
   readonly #schedules: Schedule[]
   readonly #random: Random
+  readonly #each_ms: number | undefined
   #boot_ms = 0
   #modeChange_ms = Number.POSITIVE_INFINITY
 
-  constructor(random: Random) {
+  /** `each_ms`: every stream comes at this interval from boot on, and none ever faster. */
+  constructor(random: Random, each_ms?: number) {
     this.#random = random
+    this.#each_ms = each_ms
     this.#schedules = STREAMS.map((stream) => ({
       stream,
       lag_ms: Math.floor(STAMP_LAG_MS * random()),
@@ -332,7 +335,7 @@ export class Telemetry {
     this.#boot_ms = now_ms
     this.#modeChange_ms = Number.POSITIVE_INFINITY
     for (const schedule of this.#schedules) {
-      schedule.interval_ms = schedule.stream.interval_ms
+      schedule.interval_ms = this.#each_ms ?? schedule.stream.interval_ms
       schedule.due_ms = now_ms + FIRST_FRAME_MS + Math.min(schedule.interval_ms, 400) * this.#random()
     }
   }
@@ -342,7 +345,10 @@ export class Telemetry {
     const schedule = this.#schedules.find((candidate) => candidate.stream.id === id)
     if (schedule === undefined || id === minimal.Heartbeat.MSG_ID || !Number.isFinite(interval_us)) return FAILED
     if (interval_us < 0) schedule.interval_ms = Number.POSITIVE_INFINITY
-    else schedule.interval_ms = interval_us === 0 ? schedule.stream.interval_ms : Math.max(interval_us / 1000, 5)
+    else {
+      const wanted_ms = interval_us === 0 ? schedule.stream.interval_ms : Math.max(interval_us / 1000, 5)
+      schedule.interval_ms = Math.max(wanted_ms, this.#each_ms ?? 0)
+    }
     schedule.due_ms = Math.max(now_ms + Math.min(schedule.interval_ms, 20), this.#boot_ms + FIRST_FRAME_MS)
     return ACCEPTED
   }

@@ -24,6 +24,8 @@ export interface VehicleOptions {
   readonly seed?: number
   /** From boot to the first home and to being ready to arm. Default 4500. */
   readonly readyAfter_ms?: number
+  /** From a `reboot` to the boot. Default 4000. */
+  readonly rebootAfter_ms?: number
   /** The estimate wanders over this much, peak to peak. Default 0.8. */
   readonly wander_m?: number
   readonly battery?: {
@@ -40,6 +42,10 @@ export interface VehicleOptions {
     /** Every acknowledgement comes this much later. */
     readonly ackDelay_ms?: number
   }
+  /** In the air from its first boot: armed, in HOLD, at this height above where it would stand. Default: on the ground. */
+  readonly aloft_m?: number
+  /** A link that somebody has set up: every stream, HEARTBEAT too, comes at this interval from boot on, and none faster. */
+  readonly stream_ms?: number
   /** Forwards the heartbeat of a ground station, 255/190, onto the link. */
   readonly groundStation?: boolean
   /**
@@ -250,7 +256,7 @@ export class SimulatedVehicle {
     this.#options = options
     this.#random = seededRandom(options.seed ?? 1)
     this.#writer = new FrameWriter(this.#system, COMPONENT)
-    this.#telemetry = new Telemetry(this.#random)
+    this.#telemetry = new Telemetry(this.#random, options.stream_ms)
     this.#estimator = new Estimator(this.#random)
     this.#battery = options.battery?.percent ?? 100
     this.#ackDelay_ms = options.faults?.ackDelay_ms ?? 0
@@ -307,7 +313,7 @@ export class SimulatedVehicle {
         break
       case 'reboot':
         this.#down = true
-        this.#boot_ms = now_ms + REBOOT_MS
+        this.#boot_ms = now_ms + (this.#options.rebootAfter_ms ?? REBOOT_MS)
         break
       case 'silence':
         this.#silent_ms = now_ms + fault.duration_ms
@@ -367,6 +373,7 @@ export class SimulatedVehicle {
     if (this.#now_ms === undefined) {
       this.#now_ms = now_ms
       this.#boot(now_ms)
+      if (this.#options.aloft_m !== undefined) this.#raise(this.#options.aloft_m, now_ms)
       return
     }
     if (!(now_ms >= this.#now_ms)) throw new RangeError(`time went back: ${now_ms} ms after ${this.#now_ms} ms`)
@@ -402,6 +409,17 @@ export class SimulatedVehicle {
     this.#mode = 'HOLD'
     this.#stopHere(now_ms)
     observe(this.#modes, { at_ms: now_ms, mode: 'HOLD', intended: 'HOLD' })
+  }
+
+  /** As somebody has flown it there. */
+  #raise(height_m: number, now_ms: number): void {
+    this.#body.position = { north: 0, east: 0, down: -height_m }
+    this.#armed = true
+    this.#armed_ms = now_ms
+    this.#lifted = true
+    this.#flown = true
+    observe(this.#armings, { at_ms: now_ms, armed: true })
+    this.#stopHere(now_ms)
   }
 
   #tick(dt_ms: number, now_ms: number): void {

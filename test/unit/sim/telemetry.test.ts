@@ -38,6 +38,33 @@ describe('simulated vehicle: telemetry', () => {
     expect(flight.seen.home).toBeDefined()
   })
 
+  it('aloft, is met in the air: armed, in HOLD, at its height, and reboots onto the ground', () => {
+    const flight = new Flight({ aloft_m: 8, readyAfter_ms: 0, rebootAfter_ms: 300 })
+    flight.run(1_500)
+    expect(flight.seen).toMatchObject({ armed: true, mode: 'HOLD', landed: 'IN_AIR' })
+    expect(flight.seen.height_m).toBeCloseTo(8, 1)
+    expect(flight.latest(common.HomePosition).altitude).toBeCloseTo(488_000, -2)
+    expect(flight.command(...HOLD)).toBe(0)
+    flight.fault({ kind: 'reboot' })
+    flight.run(1_500)
+    expect(flight.seen).toMatchObject({ armed: false, landed: 'ON_GROUND' })
+    expect(flight.latest(common.GlobalPositionInt).timeBootMs).toBeLessThan(1_300)
+  })
+
+  it('on a link that somebody has set up, sends every stream at one rate, and none faster', () => {
+    const flight = new Flight({ stream_ms: 100, readyAfter_ms: 0 })
+    flight.run(2_000)
+    expect(flight.command(SET_MESSAGE_INTERVAL, common.GlobalPositionInt.MSG_ID, 20_000)).toBe(0)
+    const since_ms = flight.now_ms
+    flight.run(10_000)
+    const rate = (type: new () => Parameters<typeof flight.bytes>[0]): number =>
+      flight.all(type, since_ms + 1).length / 10
+    expect(rate(minimal.Heartbeat)).toBeCloseTo(10, 0)
+    expect(rate(common.GlobalPositionInt)).toBeCloseTo(10, 0)
+    expect(rate(common.EstimatorStatus)).toBeCloseTo(10, 0)
+    expect(rate(common.HomePosition)).toBeCloseTo(10, 0)
+  })
+
   it('sends what nobody asked for at PX4’s default rates', () => {
     const flight = new Flight()
     flight.run(10_000)
