@@ -29,10 +29,10 @@ import type { Expression } from './expression.ts'
 import type { EntryImage, Image, TypeImage } from './image.ts'
 
 const source = readFileSync(new URL('../../build/core.wasm', import.meta.url))
-const module = new WebAssembly.Module(source)
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
 /** SHA-256 of the module's bytes, hex. */
-export const CORE_HASH = createHash('sha256').update(source).digest('hex')
+export const CORE_HASH = sha256(source)
 
 /** The exports of assembly/index.ts; every number is an i32, a u32 or an f64 there. */
 interface Exports extends Record<string, unknown> {
@@ -115,7 +115,7 @@ function atMost(value: number, bound: number, what: string): void {
 }
 
 class WasmCore implements Core {
-  readonly hash = CORE_HASH
+  readonly hash: string
   poisoned = false
   private readonly core: Exports
   private readonly image: Image
@@ -124,7 +124,8 @@ class WasmCore implements Core {
   private readonly signed: Int32Array
   private readonly doubles: Float64Array
 
-  constructor(image: Image, session: Uint8Array, environment: Uint8Array) {
+  constructor(module: WebAssembly.Module, hash: string, image: Image, session: Uint8Array, environment: Uint8Array) {
+    this.hash = hash
     this.core = instantiateSync(module, {}).instance.exports as unknown as Exports
     this.image = image
     const { buffer } = this.core.memory
@@ -571,8 +572,15 @@ function accept(fault: Fault, what: string): void {
   throw new RangeError(`${what.trimEnd()}: ${words}${bound === undefined ? '' : ` (at most ${bound})`}`)
 }
 
-/** Makes a core for a session. Throws a RangeError that names what of the image it refuses. */
-export const loadCore: CoreFactory = (image, session, environment) => new WasmCore(image, session, environment)
+/** Makes cores of a build of the module. A core throws a RangeError that names what of the image it refuses. */
+export function coresOf(build: Uint8Array<ArrayBuffer>): CoreFactory {
+  const module = new WebAssembly.Module(build)
+  const hash = sha256(build)
+  return (image, session, environment) => new WasmCore(module, hash, image, session, environment)
+}
+
+/** Makes a core for a session. */
+export const loadCore: CoreFactory = coresOf(source)
 
 const WARM_UP_ROUNDS = 300
 
