@@ -19,8 +19,8 @@ function plain(value: unknown, path: string): unknown {
     if (!Number.isFinite(value)) throw new TypeError(`encode: ${path} is ${value}`)
     return Number.isSafeInteger(value) && Math.abs(value) > 0x7fffffff ? BigInt(value) : value
   }
-  // A lone half of a surrogate pair has no UTF-8.
-  if (typeof value === 'string') return value.toWellFormed()
+  // A lone half of a surrogate pair has no UTF-8, and no text of the profile begins with a byte order mark.
+  if (typeof value === 'string') return value.toWellFormed().replace(/^\ufeff+/, '')
   if (typeof value === 'boolean' || value === null) return value
   if (Array.isArray(value)) return value.map((element, i) => plain(element, `${path}[${i}]`))
   if (!isRecord(value)) throw new TypeError(`encode: ${path} is no value of the profile`)

@@ -111,7 +111,24 @@ export function drawNumber(chance: Chance): number {
 const finite = (value: number): number => (Number.isFinite(value) ? value : -0)
 
 // One of each length of UTF-8, of the ends of the ranges, and what decoders are known to treat in ways of their own.
-const LETTERS = ['a', 'b', '0', '_', '"', '\0', '\x7f', 'é', '߿', 'ࠀ', '€', '퟿', '￿', '\u2028', '🚁', '\u{10ffff}']
+const LETTERS = [
+  'a',
+  'b',
+  '0',
+  '_',
+  '"',
+  '\0',
+  '\x7f',
+  'é',
+  '\u07ff',
+  '\u0800',
+  '€',
+  '\ud7ff',
+  '\uffff',
+  '\u2028',
+  '🚁',
+  '\u{10ffff}',
+]
 
 export function drawText(chance: Chance): string {
   const length = chance.happens(0.9) ? chance.int(0, 10) : chance.int(11, 200)

@@ -37,6 +37,11 @@ describe('what goes out keeps the profile (PROTOCOL 12)', () => {
     expect(strictly(encode({ 'k\ud800': 'a\udc00b🚁' }))).toEqual(new Map([['k\ufffd', 'a\ufffdb🚁']]))
   })
 
+  test('a byte order mark is dropped, as the profile has none', () => {
+    const bytes = encode({ '\ufeff\ufeffk': '\ufeffa\ufeff' })
+    expect(read(bytes)).toEqual({ map: new Map([['k', 'a\ufeff']]) })
+  })
+
   test.each([
     ['NaN', { a: { b: [0, Number.NaN] } }, 'encode: value.a.b[1] is NaN'],
     ['infinity', { a: Number.POSITIVE_INFINITY }, 'encode: value.a is Infinity'],
