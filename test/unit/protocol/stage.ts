@@ -435,7 +435,7 @@ export const SCOUT: [string, string] = ['agents:\n', `agents:\n  scout:\n    may
 export const twoAgents = (): Catalog => referenceCatalog(SCOUT)
 
 /** Replacements that give it `click`, a command that changes no mode. */
-export const CLICK: [string, string][] = [
+export const CLICK: [[string, string], [string, string]] = [
   [
     '  takeoff:\n',
     '  click:\n    kind: action\n    effect: { mav_cmd: { id: 2000, params: [0, 0, 0, 0, 0, 0, 0] } }\n\n  takeoff:\n',
