@@ -174,9 +174,7 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     stage.say([goto('far', 9000)])
     const topics = (retain: boolean) => new Set(stage.published.filter((p) => p.retain === retain).map((p) => p.topic))
     expect(topics(true)).toEqual(new Set(['status', 'catalog', 'control', 'snapshot']))
-    expect(topics(false)).toEqual(
-      new Set(['verdict/planner', 'outcome/planner', 'notice', 'obligation/planner']),
-    )
+    expect(topics(false)).toEqual(new Set(['verdict/planner', 'outcome/planner', 'notice', 'obligation/planner']))
   })
 
   it('counts names and generations by agent', () => {
