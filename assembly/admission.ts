@@ -23,6 +23,7 @@ import { changed, detailOf, unseen, unsupported } from './support'
 let candidates: u32 = 0 // announced
 let standings: u32 = 0
 let added: u32 = 0      // candidates, then standing ones
+let judged: bool = false // and not bound
 let agent: u32 = 0
 let generation: f64 = 0
 let snapshot: u32 = 0
@@ -53,7 +54,7 @@ function fail(i: u32, reason: Reason, detail: i32): void {
 export function open(
   candidateCount: u32, standingCount: u32, ofAgent: u32, ofGeneration: f64, ofSnapshot: u32, planBytes: u32, now_ms: f64,
 ): void {
-  assert(isSealed() && candidateCount <= CANDIDATES_MAX && standingCount <= INSTANCES_MAX)
+  assert(isSealed() && !judged && candidateCount <= CANDIDATES_MAX && standingCount <= INSTANCES_MAX)
   assert(planBytes <= PLAN_BYTES_MAX && snapshotKept(ofSnapshot))
   candidates = candidateCount
   standings = standingCount
@@ -141,16 +142,16 @@ export function isAction(type: u32): bool {
   return kindOf(type) == Kind.command || kindOf(type) == Kind.setpoint
 }
 
-/** Judges what was added, and binds what is retained. */
+/** Judges what was added. What it retains is not bound yet: `bindRetained` follows, whatever was said. */
 export function judge(): void {
-  assert(added == candidates + standings)
-  commit()
+  assert(added == candidates + standings && !judged)
+  judged = true
+  commit(candidates)
   markCycles()
   markRests()
   look(now)
   for (let i: u32 = 0; i < candidates; i++) if (reasonOf(i) == Reason.none) judgeOne(i)
   close()
-  bindRetained()
 }
 
 /** Steps 2 to 4 of a candidate that passed step 1. */
@@ -179,15 +180,14 @@ function judgeGraph(i: u32): void {
   const type = nodeType(i)
   const begin = rowBegin(i)
   const end = rowEnd(i)
-  for (let edge = begin; edge < end; edge++) {
-    if (prerequisite(edge) == UNKNOWN) return fail(i, Reason.unknown_prerequisite, edge - begin)
-  }
+  let refused: i32 = -1
   for (let edge = begin; edge < end; edge++) {
     const to = prerequisite(edge)
-    if (isMarked(to, JUDGED) && phaseNeeded(type, nodeType(to)) == Phase.none) {
-      return fail(i, Reason.prerequisite_not_allowed, edge - begin)
-    }
+    if (to == UNKNOWN) return fail(i, Reason.unknown_prerequisite, edge - begin)
+    if (refused >= 0 || !isMarked(to, JUDGED) || phaseNeeded(type, nodeType(to)) != Phase.none) continue
+    refused = edge - begin
   }
+  if (refused >= 0) return fail(i, Reason.prerequisite_not_allowed, refused)
   for (let r: u32 = 0; r < requiresCount(type); r++) {
     const wanted = requiresOf(type, r)
     let named = false
@@ -227,7 +227,9 @@ function lose(gone: u32, root: u32, tail: u32): u32 {
 }
 
 /** Sequences in the response's order, then the prerequisites' ones, then b_e. The others give back their slots. */
-function bindRetained(): void {
+export function bindRetained(): void {
+  assert(judged)
+  judged = false
   for (let i: u32 = 0; i < candidates; i++) {
     const slot = nodeSlot(i)
     const at = candidateAt(i)

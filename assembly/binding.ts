@@ -2,8 +2,9 @@
 //
 //        0 ┌──────────────────────────────────────────────────────────────────┐
 //          │ version u32 · agent u32 · session 8 · environment 32             │
-//       48 │ generation f64 · sequence u32 · type u32 · snapshot u32          │
-//       68 │ present u32 · prerequisites u16 · id bytes u16 · plan bytes u16  │
+//       48 │ generation f64 · snapshot u32 · plan bytes u32                   │
+//       64 │ sequence u32 · type u32 · present u32                            │
+//       76 │ prerequisites u16 · id bytes u16                                 │
 //       80 ├──────────────────────────────────────────────────────────────────┤
 //          │ payload      slots × 8      f64, or offset u32 and length u32    │
 //          │ cited        fields × 16    value f64 · version u32 · validity   │
@@ -11,6 +12,8 @@
 //          │ prerequisites   n × 8       sequence u32 · phase u16 · slot u16  │
 //          │ text                        id, plan, the payload's strings      │
 //          └──────────────────────────────────────────────────────────────────┘
+//
+// The first 64 bytes are those of the response: one block of SHA-256, compressed once for all its components.
 //
 // The gate and the frames read what they decide from in here and nowhere else, after the digest was found to match (G2).
 
@@ -20,15 +23,15 @@ import {
 } from './catalog'
 import { DIGEST_AT, ENTRY_BYTES, INPUT_AT, INPUT_BYTES, INPUT_TEXT_AT, INSTANCES_AT, INSTANCE_BYTES, PLAN_AT, RECORD_BYTES, SESSION_AT } from './layout'
 import { PAYLOAD_BYTES_MAX, PREREQUISITES_MAX, TEXT_BYTES_MAX } from './limits'
-import { sha256, same } from './digest'
+import { same, sha256Alike } from './digest'
 import { citedValidity, citedValue, citedVersion, Validity, versionOf } from './state'
 import { Phase } from './phase'
 
 const RECORD_VERSION: u32 = 1
 
 /** Where in a record its type and the bits of its present slots stand. */
-export const RECORD_TYPE: u32 = 60
-export const RECORD_PRESENT: u32 = 68
+export const RECORD_TYPE: u32 = 68
+export const RECORD_PRESENT: u32 = 72
 
 // @ts-ignore: decorator
 @inline
@@ -45,7 +48,7 @@ export function recordType(record: usize): u32 {
 // @ts-ignore: decorator
 @inline
 export function prerequisiteCount(record: usize): u32 {
-  return load<u16>(record, 72)
+  return load<u16>(record, 76)
 }
 
 // @ts-ignore: decorator
@@ -140,13 +143,13 @@ export function writeRecord(
   store<u32>(record, agent, 4)
   memory.copy(record + 8, SESSION_AT, 40)
   store<f64>(record, generation, 48)
-  store<u32>(record, 0, 56)
+  store<u32>(record, snapshot, 56)
+  store<u32>(record, planLength, 60)
+  store<u32>(record, 0, 64)
   store<u32>(record, type, RECORD_TYPE)
-  store<u32>(record, snapshot, 64)
   store<u32>(record, present, RECORD_PRESENT)
-  store<u16>(record, <u16>prerequisites, 72)
-  store<u16>(record, <u16>idLength, 74)
-  store<u32>(record, planLength, 76)
+  store<u16>(record, <u16>prerequisites, 76)
+  store<u16>(record, <u16>idLength, 78)
 
   const strings = stringsOf(type)
   const text = prerequisitesSection(type) + 8 * prerequisites
@@ -198,16 +201,16 @@ export function writePrerequisite(record: usize, type: u32, i: u32, sequence: u3
 }
 
 export function writeSequence(record: usize, sequence: u32): void {
-  store<u32>(record, sequence, 56)
+  store<u32>(record, sequence, 64)
 }
 
 /** b_e of the record, to `digest`. */
 export function bind(record: usize, length: u32, digest: usize): void {
-  sha256(record, length, digest)
+  sha256Alike(record, length, digest)
 }
 
 /** Is the record still what b_e says (G2)? */
 export function isIntact(record: usize, length: u32, digest: usize): bool {
-  sha256(record, length, DIGEST_AT)
+  sha256Alike(record, length, DIGEST_AT)
   return same(digest, DIGEST_AT)
 }

@@ -1,6 +1,6 @@
 // SHA-256 (FIPS 180-4). Everything that is bound, and every frame of a lease, is compared by it (PROTOCOL 6).
 
-import { PADDING_AT } from './layout'
+import { AFTER_HEAD_AT, HEAD_AT, PADDING_AT } from './layout'
 
 const K = memory.data<u32>([
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -21,6 +21,8 @@ let h4: u32 = 0
 let h5: u32 = 0
 let h6: u32 = 0
 let h7: u32 = 0
+
+let headKept: bool = false
 
 // The functions of FIPS 180-4, 4.1.2; ch and maj in their forms with one operation less.
 
@@ -114,8 +116,7 @@ function block(at: usize): void {
   h7 += h
 }
 
-/** Writes the 32 bytes of the digest of `length` bytes at `from` to `to`. */
-export function sha256(from: usize, length: u32, to: usize): void {
+function begin(): void {
   h0 = 0x6a09e667
   h1 = 0xbb67ae85
   h2 = 0x3c6ef372
@@ -124,9 +125,51 @@ export function sha256(from: usize, length: u32, to: usize): void {
   h5 = 0x9b05688c
   h6 = 0x1f83d9ab
   h7 = 0x5be0cd19
+}
+
+/** Writes the 32 bytes of the digest of `length` bytes at `from` to `to`. */
+export function sha256(from: usize, length: u32, to: usize): void {
+  begin()
+  finish(from, length, 0, to)
+}
+
+/**
+ * The same, for what often begins as the last one did: the state after the first 64 bytes is kept beside a copy of them, and
+ * used again where every one of them is the same. Needs 64 bytes at least.
+ */
+export function sha256Alike(from: usize, length: u32, to: usize): void {
+  assert(length >= 64)
+  if (headKept && same(from, HEAD_AT) && same(from + 32, HEAD_AT + 32)) {
+    h0 = load<u32>(AFTER_HEAD_AT)
+    h1 = load<u32>(AFTER_HEAD_AT, 4)
+    h2 = load<u32>(AFTER_HEAD_AT, 8)
+    h3 = load<u32>(AFTER_HEAD_AT, 12)
+    h4 = load<u32>(AFTER_HEAD_AT, 16)
+    h5 = load<u32>(AFTER_HEAD_AT, 20)
+    h6 = load<u32>(AFTER_HEAD_AT, 24)
+    h7 = load<u32>(AFTER_HEAD_AT, 28)
+  } else {
+    begin()
+    block(from)
+    headKept = true
+    memory.copy(HEAD_AT, from, 64)
+    store<u32>(AFTER_HEAD_AT, h0)
+    store<u32>(AFTER_HEAD_AT, h1, 4)
+    store<u32>(AFTER_HEAD_AT, h2, 8)
+    store<u32>(AFTER_HEAD_AT, h3, 12)
+    store<u32>(AFTER_HEAD_AT, h4, 16)
+    store<u32>(AFTER_HEAD_AT, h5, 20)
+    store<u32>(AFTER_HEAD_AT, h6, 24)
+    store<u32>(AFTER_HEAD_AT, h7, 28)
+  }
+  finish(from, length, 64, to)
+}
+
+/** Everything from `done` bytes on. */
+function finish(from: usize, length: u32, done: u32, to: usize): void {
   const rest = length & 63
   const end = from + (length - rest)
-  for (let at = from; at < end; at += 64) block(at)
+  for (let at = from + done; at < end; at += 64) block(at)
 
   // The last bytes, a one bit, zeros, and the length in bits as a big-endian u64: one block, or two.
   memory.fill(PADDING_AT, 0, 128)

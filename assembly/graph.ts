@@ -11,6 +11,8 @@ export const UNKNOWN: u32 = 0xffff
 
 let nodes: u32 = 0
 let committed: bool = false
+/** Every edge leads to an earlier node, standing components counted as the earliest: then there is no cycle to look for. */
+let descends: bool = false
 
 // A node:  slot u16 · type u8 · flags u8 · index u32 · low u32 · next edge u32 · caller u32 · below on the stack u32
 
@@ -126,8 +128,9 @@ export function addEdge(to: u32): void {
   store<u32>(ROWS_AT + (<usize>nodes << 2), edge + 1)
 }
 
-/** Proves rows and columns and turns the edges round. */
-export function commit(): void {
+/** Proves rows and columns and turns the edges round. The first nodes are candidates, the others standing components. */
+export function commit(candidates: u32): void {
+  descends = true
   for (let node: u32 = 0; node <= nodes + 1; node++) store<u32>(BACK_ROWS_AT + (<usize>node << 2), 0)
   for (let node: u32 = 0; node < nodes; node++) {
     assert(rowBegin(node) <= rowEnd(node) && rowEnd(node) <= EDGES_MAX)
@@ -135,6 +138,8 @@ export function commit(): void {
       const to = prerequisite(edge)
       if (to == UNKNOWN) continue
       assert(to < nodes)
+      const earlier = node < candidates ? to < node || to >= candidates : to >= candidates && to < node
+      descends = descends && earlier
       const count = BACK_ROWS_AT + (<usize>(to + 2) << 2)
       store<u32>(count, load<u32>(count) + 1)
     }
@@ -180,6 +185,7 @@ export function markRests(): void {
 /** Marks every judged node on a cycle of judged nodes, self-references included: Tarjan's components, without recursion. */
 export function markCycles(): void {
   assert(committed)
+  if (descends) return
   let visited: u32 = 0
   for (let root: u32 = 0; root < nodes; root++) {
     if (!isMarked(root, JUDGED) || load<u32>(nodeAt(root), 4) != 0) continue

@@ -140,6 +140,9 @@ export function addStanding(sequence: u32, prerequisites: u32): void {
 export function judge(): void {
   admission.judge()
 }
+export function bindRetained(): void {
+  admission.bindRetained()
+}
 
 // The gate and the ledger (PROTOCOL 6, 7, 8)
 

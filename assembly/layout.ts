@@ -11,7 +11,7 @@
 //            │ snapshots   256 × 3152       │ 788 KiB
 //            ├──────────────────────────────┤
 //            │ words     16384 × 8          │ 128 KiB   programs, proven when loaded
-//            │ programs   4096 × 8          │  32 KiB
+//            │ programs   4096 × 16         │  64 KiB
 //            │ types        64 × 2592       │ 162 KiB
 //            │ entries    4096 × 8          │  32 KiB   what goes where in a frame
 //            │ contingencies 8 × 24         │
@@ -51,6 +51,8 @@ export const DIGEST_AT: usize = PADDING_AT + 128           // a digest to compar
 export const SESSION_AT: usize = DIGEST_AT + 32            // session (8) and environment (32)
 export const PLAN_AT: usize = SESSION_AT + 40              // the plan of the admission under way
 export const SIGHT_AT: usize = PLAN_AT + 136               // known (32) and usable (32) now, a bit a field
+export const HEAD_AT: usize = SIGHT_AT + 64                // what the last digest of a record began with (64),
+export const AFTER_HEAD_AT: usize = HEAD_AT + 64           // and the state of SHA-256 after it (32)
 const SCRATCH_END: usize = STACK_AT + 4096
 
 // The state table and the snapshots.
@@ -61,9 +63,10 @@ export const SNAPSHOTS_AT: usize = FIELDS_AT + <usize>FIELDS_MAX * FIELD_BYTES
 
 // The catalog.
 export const WORDS_AT: usize = SNAPSHOTS_AT + <usize>SNAPSHOTS_MAX * SNAPSHOT_BYTES
+export const PROGRAM_BYTES: usize = 16
 export const PROGRAMS_AT: usize = WORDS_AT + PROGRAM_WORDS_MAX * 8
 export const TYPE_BYTES: usize = 2592
-export const TYPES_AT: usize = PROGRAMS_AT + PROGRAMS_MAX * 8
+export const TYPES_AT: usize = PROGRAMS_AT + <usize>PROGRAMS_MAX * PROGRAM_BYTES
 export const ENTRIES_AT: usize = TYPES_AT + <usize>TYPES_MAX * TYPE_BYTES
 export const FRAME_BYTES: usize = 24
 export const CONTINGENCIES_AT: usize = ENTRIES_AT + ENTRIES_TOTAL_MAX * 8
@@ -97,7 +100,7 @@ export const LAYOUT_END: usize = GRANTS_AT + GRANTS_MAX * 16
 /** The regions do not overlap the compiler's own, and end before the memory does. */
 export function proveLayout(): void {
   assert(__heap_base <= STATIC_END)
-  assert(SIGHT_AT + 64 <= SCRATCH_END)
+  assert(AFTER_HEAD_AT + 32 <= SCRATCH_END)
   assert(LAYOUT_END <= MEMORY_END)
   assert(<usize>memory.size() << 16 == MEMORY_END)
 }

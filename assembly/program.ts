@@ -12,10 +12,10 @@ import {
 } from './catalog'
 import { boundValue, boundVersion, isPresent, slotValue, textAt, textLength } from './binding'
 import { distance } from './distance'
-import { INPUT_AT, PROGRAMS_AT, STACK_AT, WORDS_AT } from './layout'
+import { INPUT_AT, PROGRAM_BYTES, PROGRAMS_AT, STACK_AT, WORDS_AT } from './layout'
 import { INSTRUCTIONS_MAX, PAYLOAD_BYTES_MAX, PROGRAM_WORDS_MAX, PROGRAMS_MAX, STACK_MAX } from './limits'
 import { nextFootprint } from './predicate'
-import { fieldCount, isDiscrete, receivedOf, valueOf, versionOf } from './state'
+import { fieldCount, glance, isDiscrete, receivedOf, valueOf, versionOf } from './state'
 
 export enum Op {
   constant = 0,
@@ -82,16 +82,26 @@ export function setElapsed(elapsed_ms: f64): void {
   elapsed = elapsed_ms
 }
 
+// A program:  words u32 · length u16 · shared u16 · glance and truth u64
+//
+// A shared program reads nothing but the state: within one glance it has one value, however many components ask for it.
+
+// @ts-ignore: decorator
+@inline
+function programAt(program: u32): usize {
+  return PROGRAMS_AT + <usize>program * PROGRAM_BYTES
+}
+
 // @ts-ignore: decorator
 @inline
 function wordsOf(program: u32): usize {
-  return WORDS_AT + (<usize>load<u32>(PROGRAMS_AT + (<usize>program << 3)) << 3)
+  return WORDS_AT + (<usize>load<u32>(programAt(program)) << 3)
 }
 
 // @ts-ignore: decorator
 @inline
 function lengthOf(program: u32): u32 {
-  return load<u32>(PROGRAMS_AT + (<usize>program << 3), 4)
+  return load<u16>(programAt(program), 4)
 }
 
 /** The program's value, or NaN if anything on the way was not finite. */
@@ -246,7 +256,15 @@ export function evaluate(program: u32): f64 {
 // @ts-ignore: decorator
 @inline
 export function holds(program: u32): bool {
-  return evaluate(program) == 1
+  const remembered = load<u64>(programAt(program), 8)
+  return remembered >>> 1 == glance() ? (remembered & 1) != 0 : judge(program)
+}
+
+function judge(program: u32): bool {
+  const truth = evaluate(program) == 1
+  const at = programAt(program)
+  if (load<u16>(at, 6) != 0) store<u64>(at, (glance() << 1) | <u64>truth, 8)
+  return truth
 }
 
 /** Is the string in the slot these bytes? */
@@ -280,6 +298,7 @@ export function loadProgram(ofType: u32, role: Role, count: u32): Fault {
   const stateful = role != Role.bounds && role != Role.contingency
   const footprint = asked ? nextFootprint() : stateful ? footprintAt(ofType, role) : 0
   let depth: u32 = 0
+  let shared = true
   for (let i: u32 = 0; i < count; i++) {
     const code = load<u32>(INPUT_AT + (i << 3))
     const op: Op = code & 0xff
@@ -300,6 +319,7 @@ export function loadProgram(ofType: u32, role: Role, count: u32): Fault {
       if (op == Op.age) markKnown(footprint, index)
       else if (op != Op.cited) markNow(footprint, index)
       if (op != Op.age && op != Op.now) {
+        shared = false
         markCited(footprint, index)
         markRecord(ofType, role)
       }
@@ -308,6 +328,7 @@ export function loadProgram(ofType: u32, role: Role, count: u32): Fault {
       if (index >= slotsOf(ofType)) return Fault.slot_out_of_range
       const isString = ((stringsOf(ofType) >>> index) & 1) != 0
       if (op != Op.has && isString == (op == Op.payload)) return Fault.slot_of_other_kind
+      shared = false
       markRecord(ofType, role)
       if (op == Op.text) {
         if (extra > PAYLOAD_BYTES_MAX) return Fault.text_out_of_range
@@ -316,9 +337,11 @@ export function loadProgram(ofType: u32, role: Role, count: u32): Fault {
       }
     } else if (op == Op.elapsed) {
       if (role != Role.done) return Fault.not_allowed_here
+      shared = false
     } else if (op == Op.target) {
       if (role != Role.effect && role != Role.contingency) return Fault.not_allowed_here
       if (index > 1) return Fault.value_out_of_range
+      shared = false
     }
   }
   if (depth != 1) return Fault.result_not_one
@@ -331,8 +354,11 @@ export function loadProgram(ofType: u32, role: Role, count: u32): Fault {
   }
   if (programs >= PROGRAMS_MAX) return Fault.too_many_programs
   if (words + count > PROGRAM_WORDS_MAX) return Fault.too_many_words
-  store<u32>(PROGRAMS_AT + (<usize>programs << 3), words)
-  store<u32>(PROGRAMS_AT + (<usize>programs << 3), count, 4)
+  const at = programAt(programs)
+  store<u32>(at, words)
+  store<u16>(at, <u16>count, 4)
+  store<u16>(at, <u16>shared, 6)
+  store<u64>(at, u64.MAX_VALUE, 8)
   memory.copy(WORDS_AT + (<usize>words << 3), INPUT_AT, count << 3)
   words += count
   loaded = programs++

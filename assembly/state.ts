@@ -19,6 +19,8 @@ let snapshots: u32 = 0
 let latest: f64 = -Infinity
 /** The time for which the masks at SIGHT_AT hold; NaN after an observation. */
 let sighted: f64 = NaN
+/** Counts the states that were looked at, each at its time: what is found of the state alone is true for one of them. */
+let glances: u64 = 0
 
 // A field:  value f64 · received f64 · max_age f64 · version u32 · known u16 · discrete u16
 
@@ -56,6 +58,13 @@ export function isDiscrete(field: u32): bool {
 @inline
 export function fieldCount(): u32 {
   return fields
+}
+
+/** How many words of a mask the fields take. */
+// @ts-ignore: decorator
+@inline
+export function maskWords(): u32 {
+  return (fields + 63) >>> 6
 }
 
 /** Declares the table. */
@@ -98,6 +107,12 @@ export function observe(field: u32, value: f64, received_ms: f64): void {
   sighted = NaN
 }
 
+// @ts-ignore: decorator
+@inline
+export function glance(): u64 {
+  return glances
+}
+
 /** Is the field known, and usable at `now_ms`? */
 export function validityOf(field: u32, now_ms: f64): Validity {
   const at = fieldAt(field)
@@ -108,7 +123,7 @@ export function validityOf(field: u32, now_ms: f64): Validity {
 /** Computes the masks for `now_ms`, unless they are for that time already. */
 export function look(now_ms: f64): void {
   if (sighted == now_ms) return
-  for (let word: u32 = 0; word < 4; word++) {
+  for (let word: u32 = 0; word < maskWords(); word++) {
     let known: u64 = 0
     let usable: u64 = 0
     for (let bit: u32 = 0, field = word << 6; bit < 64 && field < fields; bit++, field++) {
@@ -120,6 +135,7 @@ export function look(now_ms: f64): void {
     store<u64>(SIGHT_AT + (word << 3), usable, 32)
   }
   sighted = now_ms
+  glances++
 }
 
 // @ts-ignore: decorator

@@ -8,7 +8,7 @@ import {
 } from './catalog'
 import { holds } from './program'
 import { Reason } from './reason'
-import { knownNow, usableNow, Validity, versionOf } from './state'
+import { knownNow, maskWords, usableNow, Validity, versionOf } from './state'
 
 let detail: i32 = -1
 
@@ -22,7 +22,7 @@ const NO_FIELD: u32 = 256
 export function unseen(type: u32, role: Role, record: usize): Reason {
   let unknown = NO_FIELD
   let stale = NO_FIELD
-  for (let word: u32 = 0; word < 4; word++) {
+  for (let word: u32 = 0; word < maskWords(); word++) {
     const fresh = readsNow(type, role, word)
     const gone = (fresh | readsKnown(type, role, word)) & ~knownNow(word)
     const old = fresh & ~usableNow(word)

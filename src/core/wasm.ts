@@ -80,6 +80,7 @@ interface Exports extends Record<string, unknown> {
   ): void
   addStanding(sequence: number, prerequisites: number): void
   judge(): void
+  bindRetained(): void
   gate(sequence: number, barriers: number, now_ms: number, stamp: number): number
   rehearse(sequence: number, barriers: number, now_ms: number): number
   frame(sequence: number, index: number, barriers: number, now_ms: number, stamp: number): number
@@ -327,6 +328,7 @@ class WasmCore implements Core {
         core.addStanding(sequence, requires.length)
       }
       core.judge()
+      core.bindRetained()
       return candidates.map((_, i) => {
         const at = (abi.CANDIDATES_AT + i * abi.CANDIDATE_BYTES) >> 2
         const reason = this.signed[at] as Admitted['reason']

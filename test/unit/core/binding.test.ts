@@ -62,6 +62,20 @@ test('G2: b_e is SHA-256 of the record, and the payload is read back from it', (
   expect(core.payload(sequence)).toEqual([12.5, 'Straße', undefined])
 })
 
+test('G2: b_e is that of its own record, whatever the one before it began with', () => {
+  const core = load(loadCore, image([], [type(Kind.notice)]))
+  core.snapshot(0)
+  // Same beginnings and others in turn: of another agent, generation, snapshot and length of the plan.
+  const batches = [{}, {}, { agent: 1 }, {}, { generation: 2 }, { generation: 2 }, { plan: 'agent/other' }, {}]
+  for (const rest of batches) {
+    const sequences = retain(core, batch(1, [candidate(0), candidate(0, { id: 'other' })], rest), 0)
+    for (const sequence of sequences) {
+      expect(core.binding(sequence)).toBe(createHash('sha256').update(core.record(sequence)).digest('hex'))
+      expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
+    }
+  }
+})
+
 test('G2 G7: the record is laid out as PROTOCOL 6 lists it, whatever stood there before', () => {
   const dirty = (core: Core): void => {
     const text = candidate(2, { payload: ['x'.repeat(1000)] })
@@ -82,7 +96,8 @@ test('G2 G7: the record is laid out as PROTOCOL 6 lists it, whatever stood there
   const notice = { sequence: 4, slot: 0 } // the slot given back last is taken first
   const parts = [
     [u32(version, agent), SESSION, ENVIRONMENT],
-    [f64(generation), u32(sequence, ofType, snapshot, present), u16(1, id.length), u32(plan.length)],
+    [f64(generation), u32(snapshot, plan.length)],
+    [u32(sequence, ofType, present), u16(1, id.length)],
     [f64(12.5), u32(nameAt, name.length), f64(0)], // payload; an absent field is 0
     [f64(50), u32(0, Validity.usable), f64(2), u32(1, Validity.usable), f64(0), u32(0, Validity.unknown)], // cited
     [u32(1, 0)], // the versions of the footprint, to a multiple of 8

@@ -85,10 +85,16 @@ const NONE = [Reason.none, Reason.none, Reason.none] as const
 /** A candidate with an id of 4 bytes and nothing else. */
 const add = ({ core }: Bare): unknown => core.addCandidate!(0, ...NONE, 0, 4, 4, 0)
 
-const retained: Stage = () => {
+const judged: Stage = () => {
   const made = admitting(1)()
   add(made)
   made.core.judge!()
+  return made
+}
+
+const retained: Stage = () => {
+  const made = judged()
+  made.core.bindRetained!()
   return made
 }
 
@@ -213,6 +219,10 @@ const beyond: readonly Row[] = [
   ['more standing ones than announced', () => added(admittingBeside(1)()), standTwice],
   ['a judgement without the candidates', admitting(1), ({ core }) => core.judge!()],
   ['a judgement without the standing ones', () => added(admittingBeside(1)()), ({ core }) => core.judge!()],
+  ['a judgement again', judged, ({ core }) => core.judge!()],
+  ['an admission over what is judged and not bound', judged, ({ core }) => core.openAdmission!(1, 0, 0, 1, 1, 4, 0)],
+  ['a binding of what is not judged', () => added(admitting(1)()), ({ core }) => core.bindRetained!()],
+  ['a binding again', retained, ({ core }) => core.bindRetained!()],
   ['a frame of nothing', sealed, ({ core }) => core.frame!(1, 0, 0, 0, 0)],
   ['done of nothing', sealed, ({ core }) => core.done!(1, 0, 0)],
   ['the number 0', retained, ({ core }) => core.recordAt!(0)],
