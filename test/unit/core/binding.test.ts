@@ -28,9 +28,9 @@ const types = [
       { name: 'name', kind: 'string', optional: false },
       { name: 'yaw', kind: 'number', optional: true },
     ],
-    support: clauses({ op: 'ge', args: [now(0), cited(0)] }),
+    support: clauses({ op: 'ge', args: [now(1), cited(1)] }),
     done: both('eq', cited(2), num(0)), // never seen: retained all the same
-    watches: [1],
+    watches: [0],
     mayRequire: [{ type: 1, phase: Phase.released }],
     frames: [{ message: 7, length: 8, stamp: 4, sends: 1, entries: [{ offset: 0, format: 'f32', value: slot(0) }] }],
   }),
@@ -39,9 +39,9 @@ const types = [
 ]
 
 function bound(prepare: (core: Core) => void = () => {}) {
-  const core = load(loadCore, image([field('battery', 1000), field('map', 1000, true), field('home', 1000)], types))
-  core.observe(0, 50, 0)
-  core.observe(1, 2, 0)
+  const core = load(loadCore, image([field('map', 1000, true), field('battery', 1000), field('home', 1000)], types))
+  core.observe(0, 2, 0)
+  core.observe(1, 50, 0)
   prepare(core)
   const snapshot = core.snapshot(0)
   const [sequence, notice] = retain(
@@ -99,7 +99,7 @@ test('G2 G7: the record is laid out as PROTOCOL 6 lists it, whatever stood there
     [f64(generation), u32(snapshot, plan.length)],
     [u32(sequence, ofType, present), u16(1, id.length)],
     [f64(12.5), u32(nameAt, name.length), f64(0)], // payload; an absent field is 0
-    [f64(50), u32(0, Validity.usable), f64(2), u32(1, Validity.usable), f64(0), u32(0, Validity.unknown)], // cited
+    [f64(2), u32(1, Validity.usable), f64(50), u32(0, Validity.usable), f64(0), u32(0, Validity.unknown)], // cited
     [u32(1, 0)], // the versions of the footprint, to a multiple of 8
     [u32(notice.sequence), u16(Phase.released, notice.slot)],
     texts,

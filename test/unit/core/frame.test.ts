@@ -82,6 +82,24 @@ test('G2: each further frame is the first but for its stamp, and a corrupted one
 })
 
 test.each([
+  ['its instance', 0],
+  ['that it is open', 4],
+  ['its length', 12],
+  ['its hash', 48],
+  ['the end of its hash', 79],
+  ['its first byte', 80],
+  ['its last byte', 80 + 52],
+])('G2: a lease of which a bit is flipped is denied: %s', (_, offset) => {
+  const { core, sequence } = issued(image([], [velocity]), [1, 2, 3])
+  core.target(1, 1)
+  const first = bytes(core.gate(sequence, 0, 0, 5))
+  const memory = Buffer.from(core.record(sequence).buffer)
+  const lease = memory.lastIndexOf(first.subarray(4)) - 4 - 80
+  memory[lease + offset]! ^= 1
+  expect(core.frame(sequence, 0, 0, 0, 6)).toMatchObject({ decision: 'deny', reason: Reason.binding_mismatch })
+})
+
+test.each([
   ['no target yet', { value: { op: 'target', part: 0 }, format: 'u8' } as const, 'deny'],
   ['255.4 in a byte', { value: num(255.4), format: 'u8' } as const, 'allow'],
   ['255.5 in a byte', { value: num(255.5), format: 'u8' } as const, 'deny'],
