@@ -140,8 +140,10 @@ test(`G3: a contingency's token opens ${CONTINGENCY_SENDS_MAX} sends, and none b
     sends: 1,
     entries: [{ offset: 1, format: 'u8', value: { op: 'target', part: 0 } }],
   }
-  const core = load(loadCore, { ...image([], []), contingencies: [hold] })
+  const plain = { ...hold, entries: [] }
+  const core = load(loadCore, { ...image([], []), contingencies: [hold, plain] })
   const token = core.contingency(0)
+  expect(core.contingencyFrame(core.contingency(1))).toBeDefined()
   expect(core.contingencyFrame(token)).toBeUndefined()
   core.target(4, 1)
   for (let i = 0; i < CONTINGENCY_SENDS_MAX; i++) {
