@@ -353,11 +353,9 @@ describe.each(cores)('%s', (_, make) => {
       if (state !== 'issued') core.gate(sequence, 0, 0, 0)
       if (state === 'closed') core.end(sequence, Phase.completed)
       if (state === 'denied') core.frame(sequence, 0, 1, 0, 0)
-      let said = 'thrown'
-      try {
-        said = core.frame(sequence, 0, 0, 0, 0).decision
-      } catch {}
-      expect(said, state).not.toBe('allow')
+      const no = { decision: 'deny', detail: -1 }
+      expect(core.frame(sequence, 0, Barrier.paused, 0, 0), state).toEqual({ ...no, reason: Reason.paused })
+      expect(core.frame(sequence, 0, 0, 0, 0), state).toEqual({ ...no, reason: Reason.token_revoked })
     }
   })
 })
