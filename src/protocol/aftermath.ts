@@ -70,7 +70,7 @@ export class Aftermath {
   /** What this session would still have to send. */
   owed(): Owed[] {
     const running = [...this.#running].map((r) => ({ resources: r.resources, names: r.contingency.names }))
-    return [...running, ...this.#handovers]
+    return [...running, ...this.#handovers.filter((handover) => this.#isOpen(handover))]
   }
 
   /**
@@ -98,10 +98,13 @@ export class Aftermath {
     const handovers = this.#handovers
     this.#handovers = []
     for (const handover of handovers) {
-      const { resources, names } = handover
-      if (!resources.every((name) => this.resources.isHeldBy(name, handover))) continue // taken
-      this.start(names, resources, now_ms)
+      if (this.#isOpen(handover)) this.start(handover.names, handover.resources, now_ms)
     }
+  }
+
+  /** Nobody has taken its resources: whoever does stands for what would have followed. */
+  #isOpen(handover: Owed): boolean {
+    return handover.resources.every((name) => this.resources.isHeldBy(name, handover))
   }
 
   /** PX4 goes back to the last mode that was no landing, and refuses to arm in it: HOLD, once nothing is under way. */

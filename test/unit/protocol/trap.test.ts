@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Core, CoreFactory } from '../../../src/core/core.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
-import { goto, range, type Said, Stage } from './stage.ts'
+import { goto, plain, range, type Said, Stage } from './stage.ts'
 
 /** A core that traps in the next such call once it has been told to. */
-function trapping(call: 'admit' | 'end' | 'read'): { core: CoreFactory; arm: () => void } {
+function trapping(call: 'admit' | 'end' | 'reach' | 'read'): { core: CoreFactory; arm: () => void } {
   let armed = false
   const core: CoreFactory = (image, session, environment) => {
     const made = loadCore(image, session, environment)
@@ -58,5 +58,18 @@ describe('a core that traps while it judges a response', () => {
     expect(told.findIndex(({ topic }) => topic === 'verdict/planner')).toBeLessThan(of('range')[0]!)
     expect(stage.lastPhase('range')).toBe('blocked session_changed')
     expect(stage.control.revoked).toEqual(['planner'])
+  })
+
+  it('G5: what took over in the same call stands for what it took over from', () => {
+    const { core, arm } = trapping('reach')
+    const stage = new Stage(core).engage()
+    arm()
+    // Its frame has left and the core traps before that can be said. It owes a landing; the flight that it stopped owes nothing.
+    stage.say([plain('hold')])
+    stage.obeys = false
+    stage.run(1000)
+    const [engaged, crossed, ...owed] = stage.commands()
+    expect([engaged, crossed]).toEqual(['OFFBOARD', 'HOLD'])
+    expect(new Set(owed)).toEqual(new Set(['LAND']))
   })
 })
