@@ -1,7 +1,6 @@
 // An agent that nobody should trust: it mostly flies sensible plans on the newest snapshot it has, answers its obligations,
 // and now and then says what it must not.
 
-import { decode } from 'cborg'
 import { encode } from '../../src/response/write.ts'
 import type { Chance } from './chance.ts'
 
@@ -15,7 +14,7 @@ interface Component {
   readonly requires: readonly string[]
 }
 
-interface Snapshot {
+export interface Snapshot {
   readonly snapshot: string
   readonly state: Readonly<Record<string, unknown>>
   readonly plans: readonly { agent: string; plan: string; components: Record<string, string> }[]
@@ -23,30 +22,43 @@ interface Snapshot {
 }
 
 export class Agent {
-  readonly name: string
-  readonly #chance: Chance
+  readonly name: 'planner' | 'scout'
+  /** Where it wants to go, m from home. */
+  readonly #reach_m: number
+  #chance!: Chance
   readonly #snapshots: Snapshot[] = []
+  /** The newest snapshot when it last had a say. */
+  #answered: Snapshot | undefined
   /** What it said under an id, to say it again. */
   readonly #said = new Map<string, Component>()
   #generation = 0
+  /** What it last said, in words. */
+  lastWords = ''
 
-  constructor(name: string, chance: Chance) {
+  constructor(name: 'planner' | 'scout', reach_m: number) {
     this.name = name
-    this.#chance = chance
+    this.#reach_m = reach_m
   }
 
   /** A `snapshot` message arrives. */
-  hear(bytes: Uint8Array): void {
-    this.#snapshots.push(decode(bytes) as Snapshot)
+  hear(snapshot: Snapshot): void {
+    this.#snapshots.push(snapshot)
     if (this.#snapshots.length > 100) this.#snapshots.shift()
   }
 
   /** The bytes of its next response, or undefined while it waits. */
-  think(): Uint8Array | undefined {
-    const chance = this.#chance
+  think(chance: Chance): Uint8Array | undefined {
+    this.#chance = chance
     const newest = this.#snapshots.at(-1)
     if (newest === undefined) return undefined
-    if (chance.happens(0.03)) return chance.bytes(chance.int(1, 80))
+    if (chance.happens(0.03)) {
+      this.lastWords = 'nonsense'
+      return chance.bytes(chance.int(1, 80))
+    }
+    // Whoever has had a say waits for news, and whoever knows nothing yet for knowledge, as a rule.
+    const ignorant = ['armed', 'map', 'position.lat'].some((field) => newest.state[field] === undefined)
+    if ((ignorant || newest === this.#answered) && chance.happens(0.85)) return undefined
+    this.#answered = newest
     const plan = newest.plans.find((p) => p.agent === this.name)
     const owed = newest.obligations.filter((o) => o.plan === plan?.plan)
     const busy = Object.values(plan?.components ?? {}).some(
@@ -155,6 +167,8 @@ export class Agent {
     const chance = this.#chance
     for (const c of components) this.#said.set(c.id, c)
     if (!chance.happens(0.04)) this.#generation++
+    const list = components.map(({ id, type }) => (id === type ? id : `${id} ${type}`)).join(', ')
+    this.lastWords = `r${this.#generation}${recovers === undefined ? '' : ` for ${recovers}`}: ${list}`
     return encode({
       v: 1,
       response: `r${this.#generation}${chance.happens(0.03) ? '-again' : ''}`,
@@ -185,7 +199,7 @@ export class Agent {
 
   #goto(id: string, requires: readonly string[]): Component {
     const chance = this.#chance
-    const reach_m = chance.happens(0.05) ? 900 : 25
+    const reach_m = chance.happens(0.05) ? 900 : this.#reach_m
     return this.#component(
       id,
       'goto',

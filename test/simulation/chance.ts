@@ -2,6 +2,9 @@
 
 import { type Random, seededRandom } from '../../companion/sim/random.ts'
 
+/** From, to. */
+export type Range = readonly [number, number]
+
 export class Chance {
   readonly #random: Random
 
@@ -16,6 +19,10 @@ export class Chance {
 
   real(min: number, max: number): number {
     return min + (max - min) * this.#random()
+  }
+
+  within([min, max]: Range): number {
+    return this.real(min, max)
   }
 
   int(min: number, max: number): number {

@@ -1,18 +1,20 @@
 // One process of the companion on the world's clock: what the daemon does, without its sockets. Its core can be made to trap, and
-// to err on purpose.
+// to err on purpose, and the process can be made to die between any two things that it does.
 
 import { Adapter } from '../../companion/adapter/adapter.ts'
 import { Link } from '../../companion/mavlink/link.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
-import { type Core, type CoreFactory, type CoreFrame, CorePoisoned } from '../../src/core/core.ts'
+import type { Core, CoreFactory, CoreFrame } from '../../src/core/core.ts'
 import { CORE_HASH, loadCore } from '../../src/core/wasm.ts'
-import type { Journal, Publication } from '../../src/protocol/port.ts'
+import type { Journal, Port, Publication } from '../../src/protocol/port.ts'
 import { Runtime } from '../../src/protocol/runtime.ts'
 import { encode } from '../../src/response/write.ts'
 import type { Input, Observer } from './observer.ts'
 
 /** A mistake built in on purpose, to see that the observer finds it. */
 export interface Sabotage {
+  /** Another core than the one that was built. */
+  readonly load?: CoreFactory
   readonly core?: (core: Core) => Partial<Core>
   readonly send?: (frame: CoreFrame, send: (frame: CoreFrame) => boolean) => boolean
 }
@@ -53,6 +55,26 @@ export const TRAPS: readonly Call[] = [
   'contingencyFrame',
 ]
 
+/** Where the process may die: before or after a call of the core, a frame on its way out, a word to the journal. */
+export type Place = Call | 'send' | 'write'
+export const PLACES: readonly Place[] = [...CALLS, 'send', 'write']
+/** Those after which something is different. */
+export const STEPS: readonly Place[] = [
+  'snapshot',
+  'admit',
+  'gate',
+  'frame',
+  'reach',
+  'end',
+  'release',
+  'contingency',
+  'contingencyFrame',
+  'send',
+  'write',
+]
+
+class Death extends Error {}
+
 interface Surroundings {
   readonly catalog: Catalog
   readonly sabotage: Sabotage
@@ -60,13 +82,17 @@ interface Surroundings {
   readonly random: () => Uint8Array
   /** The world's time, ms. */
   readonly now: () => number
+  /** What the wall clock shows, ms. */
+  readonly wall: () => number
   readonly transmit: (bytes: Uint8Array) => boolean
-  readonly note: (text: string) => void
+  readonly note: (text: () => string) => void
   readonly isDeaf: () => boolean
   readonly observer: Observer
   readonly published: (publications: readonly Publication[]) => void
   /** A new session subscribes to `context/` afresh. */
   readonly subscribed: () => void
+  /** The process has died at this place. */
+  readonly died: (at: string) => void
 }
 
 export class Companion {
@@ -82,6 +108,10 @@ export class Companion {
   #inbox: (() => void)[] = []
   #heartbeat_ms = Number.NEGATIVE_INFINITY
   #trap: Call | undefined
+  #death: { readonly places: ReadonlySet<Place>; points: number } | undefined
+  #dead = false
+  #core: Core | undefined
+  #hooked: Core | undefined
   #session = ''
   #frames: Uint8Array[] = []
   #renewed: string | undefined
@@ -99,18 +129,28 @@ export class Companion {
     })
     this.#adapter = adapter
     const send = around.sabotage.send
+    const port: Port = send === undefined ? adapter : { send: (frame) => send(frame, (f) => adapter.send(f)) }
     this.#runtime = new Runtime({
       catalog: around.catalog,
-      core: this.#hooked(loadCore),
+      core: (image, session, environment) => {
+        const core = (around.sabotage.load ?? loadCore)(image, session, environment)
+        this.#core = core
+        Object.assign(core, around.sabotage.core?.(bound(core)))
+        if (this.#trap !== undefined || this.#death !== undefined) this.#hook(core)
+        return core
+      },
       coreHash: CORE_HASH,
-      port: send === undefined ? adapter : { send: (frame) => send(frame, (f) => adapter.send(f)) },
-      journal: around.journal,
+      port: { send: (frame) => this.#pass('send', () => port.send(frame)) },
+      journal: {
+        read: () => around.journal.read(),
+        write: (entry) => this.#pass('write', () => around.journal.write(entry)),
+      },
       random: around.random,
-      wall: () => 1_700_000_000_000 + Math.floor(around.now()),
+      wall: around.wall,
       version: 'simulation',
       log: (event) => {
         if (event.event === 'new session') this.#renewed = String(event.why)
-        if (event.event !== 'component lost') around.note(`log ${JSON.stringify(event)}`)
+        if (event.event !== 'component lost') around.note(() => `log ${JSON.stringify(event)}`)
       },
     })
     const runtime = this.#runtime
@@ -123,7 +163,7 @@ export class Companion {
         identity: (system, component) => this.#take(runtime.connected(system, component, this.#clock())),
         report: (report, received_ms) => this.#take(runtime.observe(report, received_ms, this.#clock())),
         acknowledge: (ack) => this.#take(runtime.acknowledge(ack, this.#clock())),
-        collision: () => around.note('collision'),
+        collision: () => around.note(() => 'collision'),
       },
     })
   }
@@ -138,30 +178,37 @@ export class Companion {
     return this.#around.now() - this.#born_ms
   }
 
-  /** A core that traps when it is told to, and errs as the sabotage wants. */
-  #hooked(factory: CoreFactory): CoreFactory {
-    return (image, session, environment) => {
-      const core = factory(image, session, environment)
-      let trapped = false
-      const hooked: Record<string, unknown> = {}
-      for (const name of CALLS) {
-        const call = core[name].bind(core) as (...args: unknown[]) => unknown
-        hooked[name] = (...args: unknown[]) => {
-          if (trapped) throw new CorePoisoned('the core has trapped')
-          if (this.#trap === name) {
-            this.#trap = undefined
-            trapped = true
-            throw new WebAssembly.RuntimeError('unreachable')
-          }
-          return call(...args)
+  /** From now on this core traps where it is told to, and the process dies where it is told to. */
+  #hook(core: Core): void {
+    if (this.#hooked === core) return
+    this.#hooked = core
+    const plain = bound(core)
+    for (const name of CALLS) {
+      const call = plain[name] as (...args: unknown[]) => unknown
+      const hooked = (...args: unknown[]): unknown => {
+        if (this.#trap === name && !core.poisoned) {
+          this.#trap = undefined
+          Object.assign(core, { poisoned: true })
+          throw new WebAssembly.RuntimeError('unreachable')
         }
+        return this.#death === undefined ? call(...args) : this.#pass(name, () => call(...args))
       }
-      Object.defineProperty(hooked, 'hash', { value: core.hash })
-      Object.defineProperty(hooked, 'poisoned', { get: () => trapped || core.poisoned })
-      const whole = hooked as unknown as Core
-      Object.assign(hooked, this.#around.sabotage.core?.({ ...whole, hash: core.hash, poisoned: false }))
-      return whole
+      Object.assign(core, { [name]: hooked })
     }
+  }
+
+  #pass<T>(place: Place, act: () => T): T {
+    this.#point(place, 'before')
+    const result = act()
+    this.#point(place, 'after')
+    return result
+  }
+
+  #point(place: Place, moment: string): void {
+    const death = this.#death
+    if (death === undefined || !death.places.has(place) || --death.points > 0) return
+    this.#death = undefined
+    throw new Death(`${moment} ${place}`)
   }
 
   // Turns
@@ -216,10 +263,16 @@ export class Companion {
 
   operate(verb: string, bytes: Uint8Array, retained: boolean): void {
     this.#read(() => {
-      this.#turn({ kind: 'operate', verb }, () =>
+      this.#turn({ kind: 'operate', verb, bytes, retained }, () =>
         this.#take(this.#runtime.operate(verb, bytes, retained, this.#clock())),
       )
     })
+  }
+
+  /** The process dies at the `points`-th of these places from now on, each counted before and after. */
+  dieAt(places: Iterable<Place>, points: number): void {
+    this.#death = { places: new Set(places), points }
+    this.#hook(this.#core!)
   }
 
   stop(): void {
@@ -227,19 +280,17 @@ export class Companion {
   }
 
   stall(for_ms: number): void {
-    this.#around.note(`loop stalls for ${for_ms} ms`)
     this.#stalled_ms = this.#around.now() + for_ms
   }
 
   /** The core traps in the next such call. */
   trapIn(call: Call): void {
-    this.#around.note(`core will trap in ${call}`)
     this.#trap = call
+    this.#hook(this.#core!)
   }
 
   /** A broken clock: a time that is not finite or goes back ends the session, and nothing else happens. */
   turnBack(by_ms: number): void {
-    this.#around.note(`clock is off by ${by_ms} ms`)
     if (this.#around.now() < this.#stalled_ms) return
     const session = this.#runtime.session
     // Every tick is told to the core: this is later than the last that it heard of.
@@ -260,6 +311,7 @@ export class Companion {
   }
 
   #turn(input: Input, act: () => void): void {
+    if (this.#dead) return
     const { observer, now, isDeaf, note } = this.#around
     observer.at_ms = now()
     this.#frames = []
@@ -268,12 +320,18 @@ export class Companion {
     try {
       act()
     } catch (error) {
+      if (error instanceof Death) {
+        this.#dead = true
+        observer.died({ input, frames: this.#frames, renewed: this.#renewed })
+        this.#around.died(error.message)
+        return
+      }
       observer.find('G5', `an exception escaped on ${input.kind}: ${(error as Error).stack}`)
     }
     const { session } = this.#runtime
     for (const frame of this.#frames) {
       if (frame[7] === 76 && frame[10 + 28]! + 256 * (frame[10 + 29] ?? 0) !== 511)
-        note(`sent ${Buffer.from(frame).toString('hex')}`)
+        note(() => `sent ${Buffer.from(frame).toString('hex')}`)
     }
     observer.turn({
       input,
@@ -287,4 +345,10 @@ export class Companion {
     this.#session = session
     this.#around.subscribed()
   }
+}
+
+/** Its calls as they are now. */
+function bound(core: Core): Core {
+  const calls = CALLS.map((name) => [name, core[name].bind(core)])
+  return { hash: core.hash, poisoned: false, ...Object.fromEntries(calls) }
 }

@@ -21,7 +21,7 @@ export interface Finding {
 
 export type Input =
   | { readonly kind: 'tick' | 'start' | 'stop' }
-  | { readonly kind: 'operate'; readonly verb: string }
+  | { readonly kind: 'operate'; readonly verb: string; readonly bytes: Uint8Array; readonly retained: boolean }
   /** A good one of the field `map`. */
   | { readonly kind: 'context'; readonly map: number; readonly retained: boolean }
   | { readonly kind: 'telemetry'; readonly datagram: Uint8Array; readonly received_ms: number }
@@ -41,6 +41,32 @@ export interface Turn {
   readonly deaf: boolean
 }
 
+/** The turn in which a process died: what it would have published, nobody heard. */
+export type LastTurn = Pick<Turn, 'input' | 'frames' | 'renewed'>
+
+/** What an agent said, as far as it is one that was accepted. */
+interface Response {
+  readonly response: string
+  readonly generation: number
+  readonly snapshot: string
+  readonly recovers?: string
+  readonly components: readonly {
+    readonly id: string
+    readonly type: string
+    readonly payload: Record<string, number>
+    readonly requires?: readonly string[]
+  }[]
+}
+
+/** What the operator and the pilot held before a turn. */
+interface Held {
+  readonly session: string
+  readonly n: number
+  readonly paused: boolean
+  readonly latched: boolean
+  readonly revoked: ReadonlySet<string>
+}
+
 /** A retained component, as its verdict and its outcomes tell of it. */
 interface Watched {
   readonly sequence: number
@@ -58,11 +84,15 @@ interface Watched {
   /** What has been seen of its flight. */
   frames: number
   first: Uint8Array | undefined
+  /** Where home was above the sea at its first frame, m. */
+  home_m: number
   last_ms: number
   commanded: boolean
   /** The setpoint mode was shown after the command, or at its crossing. */
   engaged: boolean
   armed: boolean
+  /** Of a request: what it asked for when it was released. */
+  asked: ReadonlySet<Watched>
 }
 
 /** Mode commands that may, or must, still come because an effect has ended. */
@@ -102,6 +132,8 @@ const RANK: Readonly<Record<string, number>> = {
 }
 const FOLLOWS: Readonly<Record<string, string>> = { RETURN: 'HOLD', HOLD: 'LAND', disarm: 'LAND' }
 const SENDS_MAX = 10
+/** Accepted packets whose verdict is said again. */
+const PACKETS_KEPT = 64
 /** Ten times 200 ms: then the next of the chain may follow. */
 const FOLLOWED_MS = 1900
 /** Longer than `expires`, an unanswered command and a whole chain of contingencies together. */
@@ -131,7 +163,7 @@ export class Observer {
   #heard = false
   #sequences = new Map<number, Watched>()
   #live = new Set<Watched>()
-  /** What a session's end has just cut off: a frame of it may have left, and its outcome not been told. */
+  /** What a session's end, or the process's, has just cut off: a frame of it may have left, and its outcome not been told. */
   #cutOff: Watched[] = []
   #plans = new Map<string, SpokenPlan>()
   #generations = new Map<string, number>()
@@ -146,6 +178,9 @@ export class Observer {
   #pilotControl = false
   #paused = false
   #revoked: ReadonlySet<string> = new Set()
+  #n = -1
+  /** The process died while it dealt with this: the journal may know of it or not. */
+  #dying: Input['kind'] | undefined
   #stopping = false
   /** Since when a retained action could cross and nothing holds its resource, ms. */
   #idle = new Map<Watched, number>()
@@ -162,8 +197,10 @@ export class Observer {
     this.#maxAge_ms = new Map(catalog.fields.map((f) => [f.name, f.maxAge_ms]))
   }
 
-  /** The process is gone, without a word. */
-  died(): void {
+  /** The process is gone, without a word, between two turns or in the middle of one. */
+  died(last?: LastTurn): void {
+    if (last !== undefined) this.#judgeLast(last)
+    this.#dying = last?.input.kind
     this.#past.add(this.#session)
     this.#forget('')
     this.#debts = []
@@ -171,9 +208,55 @@ export class Observer {
     this.#stopping = false
   }
 
+  /** What left in a turn that was never told: allowed is all that the companion may have come to in it. */
+  #judgeLast({ input, frames, renewed }: LastTurn): void {
+    const resumes = input.kind === 'operate' && input.verb === 'resume'
+    const before = new Set(this.#live)
+    this.#see(input)
+    const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
+    const silent = (this.#pilotControl && !resumes) || takeover !== undefined
+    const waiting = [...this.#sequences.values()].filter(
+      (i) => i.phase === 'retained' && !this.#plans.get(i.plan)?.over,
+    )
+    this.#cutOff = [...waiting, ...(input.kind === 'response' ? this.#unheard(input.agent, input.bytes) : [])]
+    for (const i of before) {
+      for (const why of ['completed', SESSION_ENDED]) this.#debts.push({ ...this.#owes(i, why), owed: false })
+    }
+    this.#debts.push(this.#debt('inherited', ['HOLD'], undefined, false))
+    for (const frame of frames) {
+      const left = new Map(this.#cutOff.map((i) => [i, i.frames]))
+      this.#judgeFrame(frame, silent, before)
+      for (const i of waiting) if (i.frames > left.get(i)!) this.#judgeUntold(i)
+    }
+  }
+
+  /** It has crossed in a turn that was never told: whatever moves must have crossed in an earlier one to be completed now. */
+  #judgeUntold(i: Watched): void {
+    const missing = i.requires.find(({ on }) => ENDS.has(on.phase) || (isMoving(on.is) && on.phase === 'retained'))
+    if (missing !== undefined) this.find('G1', `${i.id} crossed while ${missing.on.id} is ${missing.on.phase}`)
+  }
+
+  /** A response whose verdict was never told, as if all of it were retained. */
+  #unheard(agent: string, bytes: Uint8Array): Watched[] {
+    let response: Response
+    try {
+      response = decode(bytes) as Response
+    } catch {
+      return []
+    }
+    if (!Array.isArray(response?.components)) return []
+    return response.components.flatMap((c) => {
+      const is = this.#catalog.types.find((t) => t.name === c.type)
+      return is === undefined
+        ? []
+        : [this.#watch(`${agent}/untold`, response, c, { agent, is, sequence: 0, requires: [] })]
+    })
+  }
+
   turn(turn: Turn): void {
     this.#cutOff = []
     const latched = this.#pilotControl
+    const held = { session: this.#session, n: this.#n, paused: this.#paused, latched, revoked: this.#revoked }
     const liveBefore = new Set(this.#live)
     const { input, renewed } = turn
     const reborn = renewed === 'reboot' || renewed === 'identity'
@@ -196,6 +279,7 @@ export class Observer {
     if (cutOff) [this.#sight, this.#ours, this.#mapChanges] = after
     this.#settleDebts(debtsBefore, turn.deaf)
     if (input.kind === 'response') this.#judgeAnswer(input.agent, turn)
+    if (input.kind === 'operate') this.#judgeOrder(input, held, turn)
     if (input.kind === 'stop') this.#stopping = true
     if (input.kind === 'tick') this.#judgeIdle()
   }
@@ -209,6 +293,33 @@ export class Observer {
       const verdicts = published.filter((p) => p.topic === `verdict/${agent}`).length
       if (verdicts !== 1) this.find('G5', `a packet of ${agent} got ${verdicts} verdicts`)
     }
+  }
+
+  /** An order that names another counter than the newest, or another session, lifts nothing (PROTOCOL 10). */
+  #judgeOrder(
+    { verb, bytes, retained }: Extract<Input, { kind: 'operate' }>,
+    held: Held,
+    { renewed, published }: Turn,
+  ): void {
+    const order = decode(bytes) as { session: string; after: number }
+    const current = !retained && order.session === held.session && order.after === held.n
+    if (current || (verb === 'pause' && !retained)) return
+    const lifted =
+      (held.paused && !this.#paused) ||
+      (held.latched && !this.#pilotControl) ||
+      [...held.revoked].some((agent) => !this.#revoked.has(agent))
+    const approved = published.some(({ topic, value }) => {
+      const said = value as Said
+      return topic.startsWith('outcome/') && said.phase === 'completed' && this.#kindOf(said.sequence) === Kind.request
+    })
+    if (lifted || approved || renewed === 'restart')
+      this.find('G5', `${verb} was obeyed after ${order.after}, at ${held.n}`)
+    if (!held.paused && this.#paused) this.find('G5', `a retained ${verb} paused`)
+    this.count('order in conflict')
+  }
+
+  #kindOf(sequence: number): Kind | undefined {
+    return this.#sequences.get(sequence)?.is.kind
   }
 
   /** G6: what could cross neither waits for ever nor is forgotten. */
@@ -226,7 +337,7 @@ export class Observer {
     this.findings.push({ guarantee, what, at_ms: this.at_ms })
   }
 
-  #count(what: string): void {
+  count(what: string): void {
     this.reached.set(what, (this.reached.get(what) ?? 0) + 1)
   }
 
@@ -279,10 +390,8 @@ export class Observer {
         if (said.session !== this.#session) this.#begin(said.session, renewed)
         break
       case 'control':
-        // What the operator and the pilot hold outlives the process (PROTOCOL 10).
-        if (input.kind === 'start' && (said.paused !== this.#paused || said.pilot_control !== this.#pilotControl)) {
-          this.find('G5', 'pause or pilot control was forgotten in a restart')
-        }
+        if (input.kind === 'start') this.#judgeMemory(said)
+        this.#n = said.n
         this.#revoked = new Set(said.revoked)
         if (this.#pilotControl && !said.pilot_control) this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
         else if (said.pilot_control) this.#resumed = undefined
@@ -311,6 +420,18 @@ export class Observer {
     }
   }
 
+  /** What the operator and the pilot hold outlives the process (PROTOCOL 10, 11), but for what it died of telling. */
+  #judgeMemory(said: Said): void {
+    const ordered = this.#dying === 'operate'
+    const untold = this.#dying !== undefined
+    if (said.paused !== this.#paused && !ordered) this.find('G5', 'pause was forgotten in a restart')
+    if (said.pilot_control !== this.#pilotControl && !(ordered || (untold && said.pilot_control))) {
+      this.find('G5', 'pilot control was forgotten in a restart')
+    }
+    const restored = [...this.#revoked].some((agent) => !said.revoked.includes(agent))
+    if (restored && !ordered) this.find('G5', 'a revocation was forgotten in a restart')
+  }
+
   /** Held back by the mode guard ten times over, with the vehicle heard, is what PROTOCOL 8 calls recorded as not sent. */
   #giveUp(): void {
     const heard = this.at_ms - (this.#sight.mode?.received_ms ?? Number.NEGATIVE_INFINITY) <= 1000
@@ -331,11 +452,14 @@ export class Observer {
       }
     }
     const follow = renewed === 'trap' || renewed === 'restart'
-    const debts = follow ? this.#debts : []
+    let debts = follow ? this.#debts : []
     if (follow) {
       // The first frame may have left before the crossing could be said.
       for (const i of this.#cutOff) {
-        if (i.crossed || i.phase === 'failed') debts.push(this.#owes(i, SESSION_ENDED))
+        const untold = !i.crossed && i.phase === 'failed'
+        // It has taken its resource and stands for what would have followed.
+        if (untold) debts = debts.filter((d) => d.resource === undefined || d.resource !== i.is.uses)
+        if (i.crossed || untold) debts.push(this.#owes(i, SESSION_ENDED))
       }
       // It may just have been done when the core trapped: then a flight is stopped, and a command needs nothing.
       for (const i of this.#live) {
@@ -351,7 +475,7 @@ export class Observer {
     if (follow) [this.#ours, this.#resumed] = [ours, resumed]
     this.#debts = debts.filter((d) => d.names.length > 0)
     this.#orphanJudged = renewed === 'reboot' || renewed === 'identity'
-    this.#count(`session ${renewed ?? 'started'}`)
+    this.count(`session ${renewed ?? 'started'}`)
   }
 
   #forget(session: string): void {
@@ -376,24 +500,24 @@ export class Observer {
   }
 
   #verdict(agent: string, said: Said, input: Input): void {
-    if (input.kind !== 'response' || !said.accepted) return
+    if (input.kind !== 'response') return
     const digest = createHash('sha256').update(input.bytes).digest('hex').slice(0, 16)
     if (digest !== said.digest || agent !== input.agent) return this.find('G3', 'a verdict on bytes that nobody sent')
     const text = JSON.stringify(said)
     const before = this.#accepted.get(`${agent} ${digest}`)
+    if (!said.accepted) {
+      this.count(`rejected ${said.reason}`)
+      const forgotten = before !== undefined && /_not_fresh$/.test(said.reason) && this.#accepted.size < PACKETS_KEPT
+      if (forgotten) this.find('G3', `an accepted packet of ${agent} came again and is ${said.reason}`)
+      return
+    }
     if (before !== undefined) {
       if (before !== text) this.find('G3', `the same packet of ${agent} got another verdict`)
       return
     }
     this.#accepted.set(`${agent} ${digest}`, text)
     if (this.#revoked.has(agent)) this.find('G5', `a packet of ${agent} was accepted and the agent is revoked`)
-    const response = decode(input.bytes) as {
-      response: string
-      generation: number
-      snapshot: string
-      recovers?: string
-      components: { id: string; type: string; payload: Record<string, number>; requires?: string[] }[]
-    }
+    const response = decode(input.bytes) as Response
     if (!response.snapshot.startsWith(`${this.#session}-`)) {
       this.find('G3', `${agent}/${response.response} cites ${response.snapshot}, not of this session`)
     }
@@ -401,7 +525,7 @@ export class Observer {
       this.find('G4', `${agent}/${response.response} was accepted with an old generation ${response.generation}`)
     }
     this.#generations.set(agent, response.generation)
-    this.#count(response.recovers == null ? 'plan' : 'recovery')
+    this.count(response.recovers == null ? 'plan' : 'recovery')
 
     const recovers = response.recovers != null
     const name = said.plan as string
@@ -409,6 +533,7 @@ export class Observer {
     if (recovers && (!this.#plans.has(name) || plan.over)) this.find('G4', `${name} was recovered and is not live`)
     this.#plans.set(name, plan)
     const decisions = said.components as { id: string; decision: string; sequence?: number }[]
+    for (const { reason } of said.components as Said[]) if (reason !== undefined) this.count(`withheld ${reason}`)
     const made = new Map<string, Watched>()
     const open = [...this.#obligations.values()].filter((o) => o.plan === name)
     const mine = new Set(response.components.map((c) => c.id))
@@ -439,25 +564,7 @@ export class Observer {
         if (requires.some((r) => r.on.is === this.#catalog.types[type])) continue
         this.find('G1', `${c.id} was retained and names no ${this.#catalog.types[type]!.name}`)
       }
-      const watched: Watched = {
-        sequence: sequenceOf.get(c.id)!,
-        agent,
-        plan: name,
-        id: c.id,
-        is,
-        payload: c.payload,
-        requires,
-        generation: response.generation,
-        mapAt: this.#mapAt.get(response.snapshot) ?? Number.NaN,
-        phase: 'retained',
-        crossed: false,
-        frames: 0,
-        first: undefined,
-        last_ms: Number.NEGATIVE_INFINITY,
-        commanded: false,
-        engaged: false,
-        armed: false,
-      }
+      const watched = this.#watch(name, response, c, { agent, is, sequence: sequenceOf.get(c.id)!, requires })
       made.set(c.id, watched)
       return watched
     }
@@ -484,6 +591,32 @@ export class Observer {
     }
   }
 
+  #watch(
+    plan: string,
+    { generation, snapshot }: Response,
+    { id, payload }: Response['components'][number],
+    known: Pick<Watched, 'agent' | 'is' | 'sequence' | 'requires'>,
+  ): Watched {
+    return {
+      ...known,
+      plan,
+      id,
+      payload,
+      generation,
+      mapAt: this.#mapAt.get(snapshot) ?? Number.NaN,
+      phase: 'retained',
+      crossed: false,
+      frames: 0,
+      first: undefined,
+      home_m: Number.NaN,
+      last_ms: Number.NEGATIVE_INFINITY,
+      commanded: false,
+      engaged: false,
+      armed: false,
+      asked: new Set(),
+    }
+  }
+
   #outcome(said: Said, input: Input): void {
     const { sequence, phase, reason } = said as unknown as { sequence: number; phase: string; reason?: string }
     const i = this.#sequences.get(sequence)
@@ -500,9 +633,9 @@ export class Observer {
     if (crosses && i.crossed) this.find('G3', `${i.id} (${sequence}) crossed twice`)
     i.phase = phase
     if (crosses) this.#cross(i)
-    if (ended) this.#count(`${phase} ${reason}`)
+    if (ended) this.count(`${phase} ${reason}`)
     if (!ended && phase !== 'completed') return
-    if (phase === 'completed') this.#count(`completed ${i.is.name}`)
+    if (phase === 'completed') this.count(`completed ${i.is.name}`)
     if (reason === 'session_changed') this.#cutOff.push(i)
     const flew = this.#live.delete(i)
     if (!flew) return
@@ -513,12 +646,18 @@ export class Observer {
 
   #cross(i: Watched): void {
     i.crossed = true
-    this.#count(`crossed ${i.is.name}`)
+    this.count(`crossed ${i.is.name}`)
     for (const { on, phase } of i.requires) {
       if (!isReached(on, phase)) {
         this.find('G1', `${i.id} crossed while ${on.id} (${on.sequence}) is ${on.phase}, not ${phase}`)
       }
     }
+    if (i.is.kind === Kind.request) {
+      const others = [...this.#sequences.values()].filter((o) => o.requires.some((r) => r.on === i))
+      i.asked = new Set(others.filter((o) => o.generation === i.generation))
+    }
+    const uncovered = i.requires.find(({ on }) => on.is.kind === Kind.request && !on.asked.has(i))
+    if (uncovered !== undefined) this.find('G2', `${i.id} (${i.sequence}) crossed on a consent that was for another`)
     if (this.#plans.get(i.plan)?.over) this.find('G3', `${i.id} of the superseded ${i.plan} crossed`)
     if (!isMoving(i.is)) return
     if (this.#paused && i.is.kind !== Kind.handoff) this.find('G5', `${i.id} crossed while paused`)
@@ -620,20 +759,19 @@ export class Observer {
       }
       return i.id
     }
-    for (const debt of [...this.#debts].sort((a, b) => Number(b.owed) - Number(a.owed) || b.since_ms - a.since_ms)) {
-      let at = debt.names.indexOf(name)
-      if (at < 0) {
-        const after = debt.names.find((n) => FOLLOWS[n] === name || FOLLOWS[FOLLOWS[n] ?? ''] === name)
-        if (after === undefined) continue
-        debt.names.push(name)
-        at = debt.names.length - 1
-      }
+    const debts = [...this.#debts].sort((a, b) => Number(b.owed) - Number(a.owed) || b.since_ms - a.since_ms)
+    const follows = (n: string): boolean => FOLLOWS[n] === name || FOLLOWS[FOLLOWS[n] ?? ''] === name
+    // What was asked for by name comes before what may follow on something else.
+    const named = debts.filter((d) => d.names.includes(name))
+    const after = debts.filter((d) => !d.names.includes(name) && d.names.some(follows))
+    for (const debt of [...named, ...after]) {
       const sends = (debt.sends.get(name) ?? 0) + 1
       if (sends > SENDS_MAX) continue
+      if (!debt.names.includes(name)) debt.names.push(name)
       debt.sends.set(name, sends)
       debt.sent_ms = this.at_ms
       debt.owed = false
-      this.#count(`contingency ${name}`)
+      this.count(`contingency ${name}`)
       return debt.why
     }
     // The HOLD after a landing.
@@ -656,8 +794,10 @@ export class Observer {
       const live = candidates.map((c) => `${c.id} (${c.sequence})`).join(', ')
       return this.find(candidates.length > 0 ? 'G2' : 'G5', `a setpoint left that is none of: ${live || 'no lease'}`)
     }
-    if (i.first === undefined) i.first = bytes.slice()
-    else if (i.first.some((b, at) => b !== bytes[at])) this.find('G2', `a frame of ${i.id} differs from its first`)
+    if (i.first === undefined) {
+      i.first = bytes.slice()
+      i.home_m = this.#sight.value('home.amsl')
+    } else if (i.first.some((b, at) => b !== bytes[at])) this.find('G2', `a frame of ${i.id} differs from its first`)
     if (silent) this.find('G5', `a setpoint of ${i.id} left while the pilot has the vehicle`)
     if (this.at_ms - i.last_ms < 45) this.find('G2', `two frames of ${i.id} within 45 ms`)
     i.frames++
@@ -703,6 +843,21 @@ export class Observer {
     if (!(sight.value('gps.fix') >= 3)) this.find('G5', `a frame of ${i.id} left without a fix`)
     if (sight.value('estimator.ok') !== 1) this.find('G5', `a frame of ${i.id} left on a bad estimate`)
     if (!(sight.value('position.accuracy') <= 2)) this.find('G5', `a frame of ${i.id} left on a vague position`)
+    if (sight.value('armed') !== 1 || sight.landed?.word !== 'IN_AIR')
+      this.find('G5', `a frame of ${i.id} left and the vehicle does not fly`)
+    const height_m = sight.value('position.alt')
+    const [lowest_m, reach_m] = i.is.name === 'goto' ? [2.5, 300] : [4, 270]
+    if (!(height_m >= lowest_m && (i.is.name === 'goto' || height_m <= 60)))
+      this.find('G5', `a frame of ${i.id} left at ${height_m} m`)
+    const home = { lat: sight.value('home.lat'), lon: sight.value('home.lon') }
+    const away_m = metres(home, { lat: sight.value('position.lat'), lon: sight.value('position.lon') })
+    if (!(away_m <= reach_m + SLACK_M)) this.find('G5', `a frame of ${i.id} left ${Math.round(away_m)} m from home`)
+    if (i.is.name === 'goto') {
+      const target_m = metres(home, { lat: i.payload.lat!, lon: i.payload.lon! })
+      if (!(target_m <= 280 + SLACK_M)) this.find('G5', `${i.id} flies to ${Math.round(target_m)} m from home`)
+      const moved_m = Math.abs(sight.value('home.amsl') - i.home_m)
+      if (!(moved_m <= 1 + SLACK_M)) this.find('G5', `a frame of ${i.id} left and home has moved by ${moved_m} m`)
+    }
     if (this.#paused) this.find('G5', `a frame of ${i.id} left while paused`)
     if (i.is.name === 'goto' && i.mapAt !== this.#mapChanges) this.find('G5', `a frame of ${i.id} left on an old map`)
   }
@@ -771,6 +926,19 @@ export class Observer {
     if (mode.mode !== 'OFFBOARD' || mode.intended !== 'OFFBOARD' || this.#pilotControl || this.#debts.length > 0) return
     this.#debts.push(this.#debt(ORPHAN, ['HOLD'], undefined, true))
   }
+}
+
+/** Between two ways to reckon a distance, m. */
+const SLACK_M = 0.01
+
+type LatLon = Readonly<Record<'lat' | 'lon', number>>
+
+/** Along the great circle, m. */
+function metres(a: LatLon, b: LatLon): number {
+  const rad = Math.PI / 180
+  const [north, east] = [Math.sin(((b.lat - a.lat) * rad) / 2), Math.sin(((b.lon - a.lon) * rad) / 2)]
+  const chord = north ** 2 + Math.cos(a.lat * rad) * Math.cos(b.lat * rad) * east ** 2
+  return 2 * 6_371_008.8 * Math.asin(Math.min(1, Math.sqrt(chord)))
 }
 
 const SESSION_ENDED = 'session ended'

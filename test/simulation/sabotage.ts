@@ -2,15 +2,24 @@
 
 import { Reason } from '../../build/abi.ts'
 import type { CoreFrame } from '../../src/core/core.ts'
+import { Speaker } from '../../src/protocol/agent.ts'
+import { Consents } from '../../src/protocol/consent.ts'
+import { Contingency } from '../../src/protocol/contingency.ts'
+import { Obligations } from '../../src/protocol/obligation.ts'
+import { Session } from '../../src/protocol/session.ts'
+import { Takeover } from '../../src/protocol/takeover.ts'
 import type { Sabotage } from './companion.ts'
+import type { Mutation } from './mutant.ts'
 import type { Guarantee } from './observer.ts'
 
 interface Mistake {
   readonly guarantee: Guarantee
-  /** The first schedule that is tried: one in which it shows soon. */
-  readonly seed: number
-  /** Made anew for each schedule. */
-  sabotage(): Sabotage
+  /** Around the core or the port, made anew for each schedule. */
+  readonly around?: () => Sabotage
+  /** In the engine: a method that is another one, until what is returned is called. */
+  readonly engine?: () => () => void
+  /** In the core's source. */
+  readonly core?: Mutation
 }
 
 const SETPOINT_GLOBAL = 86
@@ -19,8 +28,7 @@ const COMMAND_LONG = 76
 export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   'what is not ready is released all the same': {
     guarantee: 'G1',
-    seed: 4,
-    sabotage: () => ({
+    around: () => ({
       core: (core) => ({
         gate: (...asked) => {
           const verdict = core.gate(...asked)
@@ -32,8 +40,7 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   },
   'a byte of every fifth position setpoint is another': {
     guarantee: 'G2',
-    seed: 4,
-    sabotage: () => {
+    around: () => {
       let count = 0
       return {
         send: (frame, send) => {
@@ -47,13 +54,11 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   },
   'a command is sent twice': {
     guarantee: 'G3',
-    seed: 4,
-    sabotage: () => ({ send: (frame, send) => send(frame) && (frame.message !== COMMAND_LONG || send(frame)) }),
+    around: () => ({ send: (frame, send) => send(frame) && (frame.message !== COMMAND_LONG || send(frame)) }),
   },
   'recovery is bound to no scope': {
     guarantee: 'G4',
-    seed: 4,
-    sabotage: () => ({
+    around: () => ({
       core: (core) => ({
         admit: (batch, now_ms) => {
           const candidates = batch.candidates.map((c) => ({ ...c, scope: Reason.none }))
@@ -64,8 +69,7 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   },
   'nothing grows old': {
     guarantee: 'G5',
-    seed: 22,
-    sabotage: () => {
+    around: () => {
       const last = new Map<number, number>()
       return {
         core: (core) => ({
@@ -83,8 +87,7 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   },
   'a denial is not heard': {
     guarantee: 'G5',
-    seed: 14,
-    sabotage: () => {
+    around: () => {
       let allowed: CoreFrame | undefined
       return {
         core: (core) => ({
@@ -101,4 +104,116 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
       }
     },
   },
+
+  // In the engine
+
+  'a consent covers whatever asks for it': {
+    guarantee: 'G2',
+    engine: () => replace(Consents.prototype, 'covers', () => () => true),
+  },
+  'a snapshot of any session is one of this': {
+    guarantee: 'G3',
+    engine: () =>
+      replace(
+        Session.prototype,
+        'snapshotOrdinal',
+        () =>
+          function (this: Session, name: string) {
+            const ordinal = Number(name.split('-')[1])
+            return ordinal > 0 && ordinal <= this.newest ? ordinal : undefined
+          },
+      ),
+  },
+  'a packet is forgotten once it was accepted': {
+    guarantee: 'G3',
+    engine: () => replace(Speaker.prototype, 'remember', () => () => undefined),
+  },
+  'old evidence is as good as new': {
+    guarantee: 'G4',
+    engine: () =>
+      replace(
+        Obligations.prototype,
+        'covering',
+        (covering) =>
+          function (this: Obligations, id: string, type: number) {
+            return covering.call(this, id, type).map((o) => ({ ...o, newest: 0 }))
+          },
+      ),
+  },
+  'nobody takes over': {
+    guarantee: 'G5',
+    engine: () => replace(Takeover.prototype, 'judge', () => () => false),
+  },
+  'the mode guard is open': {
+    guarantee: 'G5',
+    engine: () => replace(Takeover.prototype, 'inControl', () => () => true),
+  },
+  'a contingency is shown before it was sent': {
+    guarantee: 'G5',
+    engine: () => replace(Contingency.prototype, 'advance', () => () => 'shown'),
+  },
+
+  // In the core
+
+  'a prerequisite is ready when it is retained': {
+    guarantee: 'G1',
+    core: {
+      file: 'gate.ts',
+      line: 'if (reachedBy(slot) >= prerequisitePhase(record, type, i)) continue\n    const request',
+      instead: 'if (reachedBy(slot) >= Phase.retained) continue\n    const request',
+    },
+  },
+  'a mandatory prerequisite need not be named': {
+    guarantee: 'G1',
+    core: { file: 'admission.ts', line: 'let named = false', instead: 'let named = true' },
+  },
+  'frames are filled in again instead of handed out': {
+    guarantee: 'G2',
+    core: {
+      file: 'effect.ts',
+      line: 'memory.copy(OUTPUT_AT + 16, from, lengthOf(frame))',
+      instead: 'fill(frame, OUTPUT_AT + 16)',
+    },
+  },
+  'an integer is off by one': {
+    guarantee: 'G2',
+    core: { file: 'effect.ts', line: 'store<i32>(at, <i32>value)', instead: 'store<i32>(at, <i32>value + 1)' },
+  },
+  'a sequence is given twice': {
+    guarantee: 'G3',
+    core: {
+      file: 'ledger.ts',
+      line: 'const sequence = ++sequences',
+      instead: 'const sequence = (++sequences + 1) >> 1',
+    },
+  },
+  'what the host says of the scope is not heard': {
+    guarantee: 'G4',
+    core: { file: 'admission.ts', line: 'if (scope != Reason.none) return fail(i, scope, -1)', instead: '' },
+  },
+  'what was known once is usable for ever': {
+    guarantee: 'G5',
+    core: {
+      file: 'state.ts',
+      line: 'return now_ms - load<f64>(at, 8) <= load<f64>(at, 16) ? Validity.usable : Validity.stale',
+      instead: 'return Validity.usable',
+    },
+  },
+  'support is not judged at a frame': {
+    guarantee: 'G5',
+    core: { file: 'gate.ts', line: 'reason = unsupported(type, streamed)', instead: '' },
+  },
+}
+
+/** Puts another method in the place of one, and returns what puts it back. */
+function replace<T extends object, K extends keyof T>(
+  prototype: T,
+  name: K,
+  other: (method: T[K]) => T[K],
+): () => void {
+  const method = prototype[name]
+  prototype[name] = other(method)
+  return () => {
+    prototype[name] = method
+  }
 }

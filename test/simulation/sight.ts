@@ -47,14 +47,15 @@ export class Sight {
         see('armed', (u8(6) & 0x80) === 0 ? 0 : 1)
         see('critical', u8(7) === 0 ? Number.NaN : Number(u8(7) >= 5))
         break
-      case 436:
-        this.mode = {
-          mode: MODE_NAMES[payload.getUint32(0, true)] ?? 'OTHER',
-          intended: MODE_NAMES[payload.getUint32(4, true)] ?? 'OTHER',
-          received_ms,
-        }
-        see('mode', 0)
+      case 436: {
+        const [custom, intended] = [payload.getUint32(0, true), payload.getUint32(4, true)]
+        // 0 is MAVLink's word for not knowing.
+        const known = custom !== 0 && intended !== 0
+        this.mode = known
+          ? { mode: MODE_NAMES[custom] ?? 'OTHER', intended: MODE_NAMES[intended] ?? 'OTHER', received_ms }
+          : undefined
         break
+      }
       case 245:
         this.landed = { word: LANDED[u8(1)] ?? '', received_ms }
         see('landed', u8(1) === 0 ? Number.NaN : u8(1))

@@ -2,21 +2,44 @@
 // between them, the broker, two agents, the ground, the operator and the pilot. A seed is a schedule; there is no socket, no
 // timer and no other source of chance, so a seed that fails once fails always.
 
+import { createHash } from 'node:crypto'
+import { decode } from 'cborg'
 import { SimulatedVehicle } from '../../companion/sim/vehicle.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import type { JournalEntry, Publication } from '../../src/protocol/port.ts'
 import { encode } from '../../src/response/write.ts'
-import { Agent, HOME } from './agent.ts'
-import { Chance, Schedule } from './chance.ts'
-import { Companion, type Sabotage, TRAPS } from './companion.ts'
+import { Agent, HOME, type Snapshot } from './agent.ts'
+import { Chance, type Range, Schedule } from './chance.ts'
+import { Companion, PLACES, type Sabotage, STEPS, TRAPS } from './companion.ts'
+import { Drift } from './drift.ts'
+import { type Incident, Incidents, type SOURCES } from './incident.ts'
 import { type Finding, Observer } from './observer.ts'
+import type { Scenario } from './scenario.ts'
 
 /** What a schedule came to. */
 export interface Outcome {
   readonly findings: readonly Finding[]
-  /** The last of what happened, in words. */
+  /** What befell it, by name. */
+  readonly incidents: readonly Incident[]
+  /** How long it went, ms. */
+  readonly flown_ms: number
+  /** The last of what happened, in words; only where they were asked for. */
   readonly events: readonly string[]
   readonly reached: ReadonlyMap<string, number>
+  /** SHA-256, hex, over every frame that left and when: two flights of one seed have the same. */
+  readonly wire: string
+}
+
+export interface FlyOptions {
+  readonly sabotage?: Sabotage
+  /** Only these incidents happen. */
+  readonly only?: ReadonlySet<string>
+  /** Keep words for the report. */
+  readonly told?: boolean
+  /** The first companion dies at the n-th of its steps, counted before and after each. */
+  readonly dieAt?: number
+  /** What the wall clock shows, by the world's time, ms. */
+  readonly wall?: (now_ms: number) => number
 }
 
 interface Control {
@@ -28,103 +51,145 @@ interface Control {
   readonly pending: readonly { readonly consent: string }[]
 }
 
-const VEHICLE_MS = 5
-const TICK_MS = 10
+interface Packet {
+  readonly agent: string
+  readonly bytes: Uint8Array
+}
+
 const EVENTS_KEPT = 40
+const HEARTBEAT = 0
+const GROUND_STATION = 255
+const ATTITUDE = 30
+const COMMAND_ACK = 77
+const EPOCH_MS = 1_700_000_000_000
 
 /** Flies one schedule and returns what was wrong with it; it stops at the first turn with a finding. */
-export function fly(
-  catalog: Catalog,
-  seed: number,
-  duration_ms: number,
-  { sabotage = {} }: { readonly sabotage?: Sabotage } = {},
-): Outcome {
-  return new World(catalog, seed, sabotage).run(duration_ms)
+export function fly(catalog: Catalog, scenario: Scenario, options: FlyOptions = {}): Outcome {
+  return new World(catalog, scenario, options).run()
 }
 
 class World {
   readonly #catalog: Catalog
-  readonly #sabotage: Sabotage
-  readonly #chance: Chance
+  readonly #scenario: Scenario
+  readonly #options: FlyOptions
   readonly #schedule = new Schedule()
   readonly #observer: Observer
+  readonly #incidents: Incidents
   readonly #events: string[] = []
+  readonly #wire = createHash('sha256')
   readonly #agents: Agent[]
   #now_ms = 0
 
+  // Each part has a source of chance of its own: what one draws shifts nothing for the others.
+  readonly #vehicleChance: Chance
+  readonly #air: Chance
+  readonly #turns: Chance
+  readonly #ids: Chance
+  readonly #broker: Chance
+  readonly #causes: Readonly<Record<keyof typeof SOURCES, Chance>>
+
   #vehicle: SimulatedVehicle
   #vehicles = 0
-  /** How rough this schedule is: 0 calm, 1 everything at once. */
-  readonly #roughness: number
+  /** How bad the link is: 0 perfect. */
+  #noise = 0
   /** Nothing is heard of the vehicle until then. */
   #gap_ms = 0
   /** Nothing gets out to the vehicle until then: the socket refuses. */
   #deaf_ms = 0
   readonly #drain: number
+  #drifts: Drift[] = []
+  /** Every acknowledgement arrives twice until then. */
+  #twice_ms = 0
 
   #companion: Companion | undefined
   #journal: JournalEntry | undefined
   #map = 1
   #control: Control | undefined
   readonly #verbs: { verb: string; bytes: Uint8Array }[] = []
-  readonly #packets: { agent: string; bytes: Uint8Array }[] = []
+  readonly #packets: Packet[] = []
   /** The pilot holds the stick. */
   #flown = false
+  /** The broker is gone until then; what is sent meanwhile waits at either side. */
+  #offline_ms = 0
+  /** By how much the wall clock is off. */
+  #wall_ms = 0
 
-  constructor(catalog: Catalog, seed: number, sabotage: Sabotage) {
+  constructor(catalog: Catalog, scenario: Scenario, options: FlyOptions) {
     this.#catalog = catalog
-    this.#sabotage = sabotage
-    this.#chance = new Chance(seed)
+    this.#scenario = scenario
+    this.#options = options
+    const chance = new Chance(scenario.seed)
+    this.#vehicleChance = chance.fork()
+    this.#air = chance.fork()
+    this.#turns = chance.fork()
+    this.#ids = chance.fork()
+    this.#broker = chance.fork()
+    this.#causes = {
+      air: chance.fork(),
+      misfortune: chance.fork(),
+      planner: chance.fork(),
+      scout: chance.fork(),
+      operator: chance.fork(),
+      ground: chance.fork(),
+    }
     this.#observer = new Observer(catalog)
-    this.#roughness = seed % 4 === 0 ? 0 : this.#chance.real(0.2, 1)
-    this.#drain = this.#chance.pick([0.05, 0.05, 0.3, 1])
+    this.#incidents = new Incidents(options.only)
+    this.#drain = this.#vehicleChance.pick([0.05, 0.05, 0.3, 1])
     this.#vehicle = this.#newVehicle()
-    this.#agents = ['planner', 'scout'].map((name) => new Agent(name, this.#chance.fork()))
+    this.#agents = (['planner', 'scout'] as const).map((name) => new Agent(name, scenario.reach_m))
   }
 
-  run(duration_ms: number): Outcome {
-    const chance = this.#chance
+  run(): Outcome {
+    const { pace, roughness, duration_ms, start } = this.#scenario
+    const { dieAt } = this.#options
+    if (start !== 'cold') this.#meet()
+    const begun_ms = this.#now_ms
     this.#start()
+    if (dieAt !== undefined) this.#companion!.dieAt(STEPS, dieAt)
     this.#every(
-      () => VEHICLE_MS,
+      () => pace.vehicle_ms,
       () => this.#stepVehicle(),
     )
     this.#every(
-      () => TICK_MS + chance.real(0, 0.8),
+      () => pace.tick_ms + this.#turns.real(0, 0.8),
       () => this.#companion?.tickDue(),
     )
     for (const agent of this.#agents) {
-      // The scout says little: mostly it is in the way.
-      this.#every(
-        () => chance.real(300, agent.name === 'scout' ? 20_000 : 3000),
-        () => this.#think(agent),
+      this.#recur(agent.name, agent.name === 'scout' ? pace.scout_ms : pace.planner_ms, (own) =>
+        this.#think(agent, own),
       )
     }
-    this.#every(
-      () => chance.real(500, 3000),
-      () => this.#operate(),
-    )
-    this.#every(
-      () => chance.real(2000, 40_000),
-      () => this.#ground(),
-    )
-    if (this.#roughness > 0)
-      this.#every(
-        () => chance.real(500, 9000 / this.#roughness),
-        () => this.#misfortune(),
-      )
+    this.#recur('operator', pace.operator_ms, (own) => this.#operate(own))
+    this.#recur('ground', pace.ground_ms, (own) => this.#ground(own))
+    if (roughness > 0) {
+      this.#occasion('air', () => this.#roughen(roughness))
+      const [least_ms, most_ms] = pace.misfortune_ms
+      this.#recur('misfortune', [least_ms, most_ms / roughness], (own) => this.#misfortune(own))
+    }
 
     for (let event = this.#schedule.next(); event !== undefined; event = this.#schedule.next()) {
-      if (event.at_ms > duration_ms) break
+      if (event.at_ms - begun_ms > duration_ms) break
       this.#now_ms = event.at_ms
       event.act()
       if (this.#observer.findings.length > 0) break
     }
-    return { findings: this.#observer.findings, events: this.#events, reached: this.#observer.reached }
+    const { findings, reached } = this.#observer
+    for (const { name, words } of this.#incidents.happened) {
+      if (name.startsWith('m')) this.#observer.count(kindOf(words))
+    }
+    return {
+      findings,
+      incidents: this.#incidents.happened,
+      flown_ms: Math.ceil(this.#now_ms - begun_ms),
+      events: this.#events,
+      reached,
+      wire: this.#wire.digest('hex'),
+    }
   }
 
-  note(text: string): void {
-    this.#events.push(`${(this.#now_ms / 1000).toFixed(3).padStart(8)} s  ${text}`)
+  note(text: () => string): void {
+    if (this.#options.told !== true) return
+    this.#events.push(`${(this.#now_ms / 1000).toFixed(3).padStart(8)} s  ${text()}`)
     if (this.#events.length > EVENTS_KEPT) this.#events.shift()
   }
 
@@ -136,6 +201,23 @@ class World {
     this.#schedule.at(this.#now_ms + pause_ms(), again)
   }
 
+  /** Occasions of one source, at times that hang on the seed alone. */
+  #recur(source: keyof typeof SOURCES, pause_ms: Range, act: (own: Chance) => string | undefined): void {
+    const chance = this.#causes[source]
+    this.#every(
+      () => chance.within(pause_ms),
+      () => this.#occasion(source, act),
+    )
+  }
+
+  #occasion(source: keyof typeof SOURCES, act: (own: Chance) => string | undefined): void {
+    this.#incidents.occasion(source, this.#causes[source], this.#now_ms, (own) => {
+      const words = act(own)
+      if (words !== undefined) this.note(() => words)
+      return words
+    })
+  }
+
   #later(after_ms: number, act: () => void): void {
     this.#schedule.at(this.#now_ms + after_ms, act)
   }
@@ -143,20 +225,20 @@ class World {
   // The companion
 
   #start(): void {
-    this.note('companion starts')
-    const chance = this.#chance
+    this.note(() => 'companion starts')
     const world = this
     this.#companion = new Companion({
       catalog: this.#catalog,
-      sabotage: this.#sabotage,
+      sabotage: this.#options.sabotage ?? {},
       journal: {
         read: () => this.#journal,
         write: (entry) => {
           this.#journal = entry
         },
       },
-      random: () => chance.bytes(8),
+      random: () => this.#ids.bytes(8),
       now: () => this.#now_ms,
+      wall: () => this.#options.wall?.(this.#now_ms) ?? EPOCH_MS + Math.floor(this.#now_ms) + this.#wall_ms,
       transmit: (bytes) => this.#transmit(bytes),
       note: (text) => this.note(text),
       isDeaf: () => this.#now_ms < this.#deaf_ms,
@@ -165,235 +247,354 @@ class World {
         for (const publication of publications) world.#hear(publication)
       },
       subscribed: () => this.#sendMap(true),
+      died: (at) => {
+        this.note(() => `companion dies ${at}`)
+        this.#gone(this.#ids.within(this.#scenario.pace.restart_ms))
+        this.#observer.count(`died ${at}`)
+      },
     })
     this.#companion.begin()
   }
 
-  #crash(): void {
-    this.note('companion dies')
-    this.#companion = undefined
+  #crash(restart_ms: number): void {
+    if (this.#companion === undefined) return
     this.#observer.died()
-    this.#later(this.#chance.real(50, 4000), () => this.#start())
+    this.#gone(restart_ms)
+  }
+
+  #gone(restart_ms: number): void {
+    this.#companion = undefined
+    this.#later(restart_ms, () => this.#start())
   }
 
   #transmit(bytes: Uint8Array): boolean {
     if (this.#now_ms < this.#deaf_ms) return false
     const copy = bytes.slice()
-    if (this.#chance.happens(0.02 * this.#roughness)) return true
-    this.#later(this.#chance.real(0.3, 3), () => this.#vehicle.receive(copy, this.#now_ms))
+    this.#wire.update(`${this.#now_ms}`).update(copy)
+    if (this.#air.happens(0.02 * this.#noise)) return true
+    const again = this.#air.happens(0.005 * this.#noise)
+    const arrives = (): void => this.#vehicle.receive(copy, this.#now_ms)
+    this.#later(this.#air.real(0.3, 3), arrives)
+    if (again) this.#later(this.#air.real(1, 30), arrives)
     return true
   }
 
   // The vehicle and the air
 
+  /** The companion begins when a vehicle that has been on for a while says its first heartbeat. */
+  #meet(): void {
+    let said: Uint8Array[]
+    do {
+      this.#now_ms += this.#scenario.pace.vehicle_ms
+      said = this.#vehicle.step(this.#now_ms)
+    } while (!said.some((datagram) => datagram[7] === HEARTBEAT && datagram[5] !== GROUND_STATION))
+    for (const datagram of said) this.#later(1.5, () => this.#companion?.telemetry(datagram, true))
+  }
+
   #newVehicle(): SimulatedVehicle {
+    const { start, pace } = this.#scenario
+    const chance = this.#vehicleChance
     return new SimulatedVehicle({
       system: 1 + this.#vehicles++,
       home: HOME,
-      seed: this.#chance.int(1, 1e9),
-      readyAfter_ms: 2500,
-      battery: { percent: this.#chance.pick([100, 100, 100, 60, 42]), drain: this.#drain },
-      faults: { ackLoss: 0.05 * this.#roughness, ackDelay_ms: this.#chance.pick([0, 0, 50, 400]) * this.#roughness },
+      seed: chance.int(1, 1e9),
+      readyAfter_ms: start === 'cold' ? 2500 : 0,
+      ...(start === 'aloft' && this.#vehicles === 1 && { aloft_m: chance.real(4.5, 10) }),
+      ...(pace.stream_ms !== undefined && { stream_ms: pace.stream_ms }),
+      ...(pace.reboot_ms !== undefined && { rebootAfter_ms: pace.reboot_ms }),
+      battery: { percent: chance.pick([100, 100, 100, 60, 42]), drain: this.#drain },
       groundStation: true,
     })
   }
 
+  #roughen(roughness: number): string {
+    this.#noise = roughness
+    return 'the link loses, delays, repeats and breaks datagrams'
+  }
+
   #stepVehicle(): void {
-    const chance = this.#chance
+    const chance = this.#air
+    const noise = this.#noise
     for (const datagram of this.#vehicle.step(this.#now_ms)) {
-      if (this.#now_ms < this.#gap_ms || chance.happens(0.01 * this.#roughness)) continue
+      const isAck = datagram[7] === COMMAND_ACK
+      if (datagram[7] === ATTITUDE && !this.#scenario.pace.attitude) continue
+      const lost = noise > 0 && chance.happens((isAck ? 0.05 : 0.01) * noise)
+      if (lost || this.#now_ms < this.#gap_ms) continue
+      let bytes = datagram
+      for (const drift of this.#drifts) bytes = drift.over(bytes, this.#now_ms)
       // Now and then one overtakes another, and now and then one is broken.
-      const delay_ms = chance.happens(0.01 * this.#roughness) ? chance.real(5, 60) : 1.5
-      const broken = chance.happens(0.003 * this.#roughness)
-      const bytes = broken ? corrupted(datagram, chance) : datagram
-      this.#later(delay_ms, () => this.#companion?.telemetry(bytes, !broken))
+      const broken = noise > 0 && chance.happens(0.003 * noise)
+      const delay_ms = noise > 0 && chance.happens(0.01 * noise) ? chance.real(5, 60) : 1.5
+      if (broken) bytes = corrupted(bytes, chance)
+      const arrives = (): void => this.#companion?.telemetry(bytes, !broken)
+      this.#later(delay_ms, arrives)
+      if (isAck && this.#now_ms < this.#twice_ms) this.#later(delay_ms + chance.real(1, 800), arrives)
+      else if (noise > 0 && chance.happens(0.003 * noise)) this.#later(delay_ms + chance.real(1, 100), arrives)
     }
   }
 
-  #misfortune(): void {
-    const chance = this.#chance
+  #misfortune(chance: Chance): string | undefined {
     const vehicle = this.#vehicle
     const now_ms = this.#now_ms
-    const fault = chance.int(0, 18)
+    const fault = chance.int(0, 25)
     switch (fault) {
       case 0:
       case 1: {
         const mode = chance.pick(['POSITION', 'ALTITUDE', 'HOLD', 'RETURN', 'LAND', 'MISSION'] as const)
-        this.note(`pilot: ${mode}`)
         vehicle.fault({ kind: 'pilot', mode }, now_ms)
         this.#flown = true
-        this.#later(chance.real(1000, 6000), () => this.#giveBack())
-        return
+        this.#later(chance.real(300, 6000), () => this.#giveBack())
+        return `pilot: ${mode}`
       }
       case 2:
-        this.note('gps lost')
         vehicle.fault({ kind: 'gps', on: false }, now_ms)
         this.#later(chance.real(200, 12_000), () => this.#vehicle.fault({ kind: 'gps', on: true }, this.#now_ms))
-        return
+        return 'gps lost'
       case 3:
-        if (!chance.happens(0.4)) return
-        this.note('autopilot reboots')
-        return vehicle.fault({ kind: 'reboot' }, now_ms)
+        if (!chance.happens(0.4)) return undefined
+        vehicle.fault({ kind: 'reboot' }, now_ms)
+        return 'autopilot reboots'
       case 4: {
         const duration_ms = chance.pick([200, 400, 900, 2500, 4500])
-        this.note(`vehicle silent for ${duration_ms} ms`)
         this.#gap_ms = now_ms + duration_ms
-        return
+        return `vehicle silent for ${duration_ms} ms`
       }
       case 5:
-        this.note('acknowledgements lost')
-        return vehicle.fault({ kind: 'ack_lost', count: chance.int(1, 4) }, now_ms)
+        vehicle.fault({ kind: 'ack_lost', count: chance.int(1, 4) }, now_ms)
+        return 'acknowledgements lost'
       case 6: {
         const delay_ms = chance.pick([0, 300, 600, 1500])
-        this.note(`acknowledgements ${delay_ms} ms late`)
         vehicle.fault({ kind: 'ack_late', delay_ms }, now_ms)
         this.#later(chance.real(500, 5000), () => this.#vehicle.fault({ kind: 'ack_late', delay_ms: 0 }, this.#now_ms))
-        return
+        return `acknowledgements late, ${delay_ms} ms`
       }
       case 7: {
         const command = chance.pick([176, 400, 22])
-        this.note(`autopilot refuses ${command}`)
         vehicle.fault({ kind: 'refuse', command, result: chance.int(1, 4) }, now_ms)
         const lift = { kind: 'refuse', command, result: 0 } as const
         this.#later(chance.real(200, 4000), () => this.#vehicle.fault(lift, this.#now_ms))
-        return
+        return `autopilot refuses ${command}`
       }
       case 8:
-        this.note('vehicle is critical')
         vehicle.fault({ kind: 'critical', on: true }, now_ms)
         this.#later(chance.real(500, 6000), () => this.#vehicle.fault({ kind: 'critical', on: false }, this.#now_ms))
-        return
+        return 'vehicle is critical'
       case 9: {
         const percent = chance.pick([8, 20, 28, 35, 80])
-        this.note(`battery ${percent} %`)
-        return vehicle.fault({ kind: 'battery', percent }, now_ms)
+        vehicle.fault({ kind: 'battery', percent }, now_ms)
+        return `battery ${percent} %`
       }
-      case 10:
-        if (chance.happens(0.5)) return this.#crash()
-        return this.#stop()
+      case 10: {
+        const restart_ms = chance.within(this.#scenario.pace.restart_ms)
+        if (chance.happens(0.5)) {
+          this.#crash(restart_ms)
+          return 'companion dies between two turns'
+        }
+        this.#stop(restart_ms)
+        return 'companion is asked to stop'
+      }
       case 11:
-      case 12:
-        return this.#companion?.stall(chance.pick([25, 60, 120, 350, 800]))
-      case 13:
-        this.note('nothing gets out')
-        this.#deaf_ms = now_ms + chance.pick([50, 300, 1500])
-        return
+      case 12: {
+        const for_ms = chance.pick([25, 60, 120, 350, 800])
+        this.#companion?.stall(for_ms)
+        return `loop stalls for ${for_ms} ms`
+      }
+      case 13: {
+        const for_ms = chance.pick([50, 300, 1500])
+        this.#deaf_ms = now_ms + for_ms
+        return `nothing gets out for ${for_ms} ms`
+      }
       case 14:
-      case 15:
-        return this.#companion?.trapIn(chance.pick(TRAPS))
-      case 16:
-        return this.#companion?.turnBack(chance.pick([Number.NaN, Number.POSITIVE_INFINITY, -1, -300, -20_000]))
-      case 17:
-        if (this.#packets.length === 0) return
-        this.note('old packets come again')
-        for (let i = 0; i < 3; i++) this.#deliver(chance.pick(this.#packets), chance.real(0, 200), chance.happens(0.3))
-        return
+      case 15: {
+        const call = chance.pick(TRAPS)
+        this.#companion?.trapIn(call)
+        return `core will trap: in ${call}`
+      }
+      case 16: {
+        const by_ms = chance.pick([Number.NaN, Number.POSITIVE_INFINITY, -1, -300, -20_000])
+        this.#companion?.turnBack(by_ms)
+        return `monotonic clock is off: by ${by_ms} ms`
+      }
+      case 17: {
+        if (this.#packets.length === 0) return undefined
+        for (let i = 0; i < 3; i++) {
+          this.#deliver(chance.pick(this.#packets), chance.real(0, 200), chance.happens(0.3))
+        }
+        return 'old packets come again'
+      }
       case 18:
-        if (!chance.happens(0.2)) return
-        this.note('another autopilot takes its place')
+        if (!chance.happens(0.2)) return undefined
         this.#vehicle = this.#newVehicle()
         this.#gap_ms = now_ms + 3500
-        return
+        return 'another autopilot takes its place'
+      case 19:
+      case 20: {
+        const drift = new Drift(chance, now_ms)
+        this.#drifts.push(drift)
+        this.#later(chance.real(100, 4000), () => {
+          this.#drifts = this.#drifts.filter((d) => d !== drift)
+        })
+        return drift.words
+      }
+      case 21: {
+        const for_ms = chance.pick([100, 500, 2000])
+        this.#offline_ms = now_ms + for_ms
+        this.#later(for_ms, () => this.#reconnect(chance))
+        return `broker lost for ${for_ms} ms`
+      }
+      case 22:
+        this.#wall_ms += chance.pick([-3_600_000, -1000, 1000, 86_400_000])
+        return 'wall clock steps'
+      case 23:
+        this.#twice_ms = now_ms + 3000
+        return 'acknowledgements come twice'
+      case 24:
+      case 25: {
+        const anywhere = chance.happens(0.2)
+        const places = anywhere ? PLACES : chance.happens(0.3) ? STEPS : [chance.pick(STEPS)]
+        this.#companion?.dieAt(places, chance.int(1, anywhere ? 200 : 4))
+        return `companion will die: at ${places.length === 1 ? places[0] : 'any step'}`
+      }
     }
+    return undefined
   }
 
   /** The pilot lets go: the vehicle hovers. */
   #giveBack(): void {
-    this.note('pilot lets go: HOLD')
+    this.note(() => 'pilot lets go: HOLD')
     this.#flown = false
     this.#vehicle.fault({ kind: 'pilot', mode: 'HOLD' }, this.#now_ms)
   }
 
-  #stop(): void {
+  #stop(restart_ms: number): void {
     const companion = this.#companion
     if (companion === undefined) return
-    this.note('companion is asked to stop')
     companion.stop()
-    this.#later(2500, () => {
-      if (this.#companion === companion) this.#crash()
+    this.#later(Math.min(2500, 2 * restart_ms), () => {
+      if (this.#companion === companion) this.#crash(restart_ms)
     })
   }
 
   // The broker
 
-  #hear({ topic, value, retain }: Publication): void {
-    const [kind] = topic.split('/')
-    if (kind === 'control') this.#control = value as Control
-    if (kind === 'verdict' || kind === 'outcome' || kind === 'status' || kind === 'control') {
-      this.note(
-        `${topic} ${JSON.stringify(value, (key, v) => (key === 'v' || key === 'at' || key === 'environment' ? undefined : v))}`,
-      )
-    }
-    const bytes = encode(value)
-    if (topic !== 'snapshot' || !retain) return
-    for (const agent of this.#agents) this.#later(this.#chance.real(3, 400), () => agent.hear(bytes))
+  /** A message takes this long, or comes once the broker is back. */
+  #carry(after_ms: number, act: () => void): void {
+    this.#later(after_ms, () => {
+      if (this.#now_ms < this.#offline_ms) this.#carry(this.#offline_ms - this.#now_ms + after_ms / 10, act)
+      else act()
+    })
   }
 
-  #think(agent: Agent): void {
-    const chance = this.#chance
-    const bytes = agent.think()
-    if (bytes === undefined) return
+  /** What is retained is sent again, and what was not acknowledged too. */
+  #reconnect(chance: Chance): void {
+    this.#sendMap(true)
+    for (const packet of this.#packets.slice(-2)) this.#deliver(packet, chance.real(0, 20), false)
+    const verb = this.#verbs.at(-1)
+    if (verb !== undefined) this.#say(verb.verb, verb.bytes, chance.happens(0.3), chance)
+  }
+
+  #hear({ topic, value, retain }: Publication): void {
+    const [kind] = topic.split('/')
+    if (kind === 'control') this.#carry(0, () => (this.#control = value as Control))
+    if (kind === 'verdict' || kind === 'outcome' || kind === 'status' || kind === 'control') {
+      this.note(() => `${topic} ${JSON.stringify(value, (key, v) => (UNTOLD.has(key) ? undefined : v))}`)
+    }
+    if (kind === 'catalog') return // what a session announces is always the same
+    const bytes = encode(value)
+    if (topic !== 'snapshot' || !retain) return
+    const snapshot = decode(bytes) as Snapshot
+    for (const agent of this.#agents) {
+      this.#carry(this.#broker.within(this.#scenario.pace.heard_ms), () => agent.hear(snapshot))
+    }
+  }
+
+  #think(agent: Agent, chance: Chance): string | undefined {
+    const { said_ms, late_ms } = this.#scenario.pace
+    const bytes = agent.think(chance)
+    if (bytes === undefined) return undefined
     const packet = { agent: agent.name, bytes }
     this.#packets.push(packet)
     // A model thinks for a while, and the network takes its time: usually little, sometimes much.
-    const late_ms = chance.happens(0.1) ? chance.real(1000, 15_000) : chance.real(5, 900)
-    this.#deliver(packet, late_ms, false)
-    if (chance.happens(0.15)) this.#deliver(packet, late_ms + chance.real(0, 5000), false)
-    if (chance.happens(0.03)) this.#deliver({ agent: agent.name, bytes: corrupted(bytes, chance) }, late_ms, false)
+    const after_ms = chance.within(chance.happens(0.1) ? late_ms : said_ms)
+    this.#deliver(packet, after_ms, false)
+    if (chance.happens(0.15)) this.#deliver(packet, after_ms + chance.within(said_ms) * 5, false)
+    if (chance.happens(0.03)) this.#deliver({ agent: agent.name, bytes: corrupted(bytes, chance) }, after_ms, false)
     if (chance.happens(0.03))
-      this.#deliver({ agent: chance.pick(['planner', 'scout', 'nobody']), bytes }, late_ms, false)
-    if (chance.happens(0.03)) this.#deliver(packet, late_ms, true)
+      this.#deliver({ agent: chance.pick(['planner', 'scout', 'nobody']), bytes }, after_ms, false)
+    if (chance.happens(0.03)) this.#deliver(packet, after_ms, true)
+    return `${agent.name} says ${agent.lastWords}`
   }
 
-  #deliver({ agent, bytes }: { agent: string; bytes: Uint8Array }, after_ms: number, retained: boolean): void {
-    this.#later(after_ms, () => this.#companion?.response(agent, bytes, retained))
+  #deliver({ agent, bytes }: Packet, after_ms: number, retained: boolean): void {
+    this.#carry(after_ms, () => this.#companion?.response(agent, bytes, retained))
   }
 
   // The ground, the operator
 
-  #ground(): void {
-    if (this.#chance.happens(0.4)) this.#map = this.#chance.int(1, 3)
+  #ground(chance: Chance): string {
+    if (chance.happens(0.4)) this.#map = chance.int(1, 3)
     this.#sendMap(false)
+    return `ground: map ${this.#map}`
   }
 
   #sendMap(retained: boolean): void {
     const map = this.#map
-    this.#later(this.#chance.real(1, 100), () => this.#companion?.context(map, retained))
+    this.#carry(this.#broker.real(1, 100), () => this.#companion?.context(map, retained))
   }
 
-  #operate(): void {
-    const chance = this.#chance
+  #operate(chance: Chance): string | undefined {
     const control = this.#control
-    if (control === undefined) return
+    if (control === undefined) return undefined
+    const said: string[] = []
+    const { roughness } = this.#scenario
+    const say = (verb: string, rest: Readonly<Record<string, unknown>> = {}): void => {
+      said.push(verb)
+      this.#verb(verb, chance, rest)
+    }
     if (control.paused || control.pilot_control) {
-      if (!this.#flown && chance.happens(0.5)) this.#verb('resume')
-    } else if (chance.happens(0.02 * this.#roughness)) this.#verb('pause')
-    if (control.revoked.length > 0 && chance.happens(0.4)) this.#verb('restore', { agent: control.revoked[0] })
-    if (chance.happens(0.01 * this.#roughness))
-      this.#verb('revoke', { agent: chance.pick(['planner', 'scout', 'nobody']) })
+      if (!this.#flown && chance.happens(0.5)) say('resume')
+    } else if (chance.happens(0.02 * roughness)) say('pause')
+    if (control.revoked.length > 0 && chance.happens(0.4)) say('restore', { agent: control.revoked[0] })
+    if (chance.happens(0.01 * roughness)) say('revoke', { agent: chance.pick(['planner', 'scout', 'nobody']) })
     const asked = control.pending[0]
     if (asked !== undefined && chance.happens(0.6))
-      this.#verb(chance.pick(['approve', 'approve', 'refuse']), { consent: asked.consent })
-    if (chance.happens(0.05)) this.#verb('clear', { type: chance.pick(['goto', 'takeoff', 'velocity', 'nothing']) })
-    if (chance.happens(0.01 * this.#roughness)) this.#verb('restart')
+      say(chance.pick(['approve', 'approve', 'refuse']), { consent: asked.consent })
+    if (chance.happens(0.05)) say('clear', { type: chance.pick(['goto', 'takeoff', 'velocity', 'nothing']) })
+    if (chance.happens(0.01 * roughness)) say('restart')
+    // Another operator, who has seen the same.
+    if (chance.happens(0.1 * roughness)) {
+      const rest = { agent: 'planner', consent: asked?.consent ?? '', type: 'goto' }
+      say(chance.pick(['pause', 'resume', 'revoke', 'restore', 'approve', 'refuse', 'restart']), rest)
+    }
     const old = this.#verbs.at(-chance.int(1, 10))
-    if (old !== undefined && chance.happens(0.05 * this.#roughness)) this.#say(old.verb, old.bytes, chance.happens(0.3))
+    if (old !== undefined && chance.happens(0.05 * roughness)) {
+      said.push(`${old.verb} again`)
+      this.#say(old.verb, old.bytes, chance.happens(0.3), chance)
+    }
+    return said.length === 0 ? undefined : `operator: ${said.join(', ')}`
   }
 
-  #verb(verb: string, rest: Readonly<Record<string, unknown>> = {}): void {
+  #verb(verb: string, chance: Chance, rest: Readonly<Record<string, unknown>>): void {
     const { session, n } = this.#control!
     const bytes = encode({ v: 1, session, after: n, ...rest })
     this.#verbs.push({ verb, bytes })
-    this.#say(verb, bytes, false)
+    this.#say(verb, bytes, false, chance)
   }
 
-  #say(verb: string, bytes: Uint8Array, retained: boolean): void {
-    this.#later(this.#chance.real(1, 300), () => {
-      this.note(`operator/${verb}${retained ? ', retained' : ''}`)
+  #say(verb: string, bytes: Uint8Array, retained: boolean, chance: Chance): void {
+    this.#carry(chance.real(1, 300), () => {
+      this.note(() => `operator/${verb}${retained ? ', retained' : ''}`)
       this.#companion?.operate(verb, bytes, retained)
     })
   }
 }
+
+/** A misfortune's words without what is different each time. */
+const kindOf = (words: string): string =>
+  words.endsWith(' on the wire') ? `drift of ${words.split(' ', 1)}` : words.replace(/[:,].*| for \d.*| \d+.*/, '')
+
+/** What the wall clock says, and what every message says. */
+const UNTOLD = new Set(['v', 'at', 'expires', 'environment'])
 
 function corrupted(bytes: Uint8Array, chance: Chance): Uint8Array {
   const copy = bytes.slice()

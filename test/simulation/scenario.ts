@@ -1,0 +1,93 @@
+// What a seed means: where a schedule begins, how long it is, how rough, and how fast everybody acts in it.
+
+import { Chance, type Range } from './chance.ts'
+
+/** Whole missions from the ground, or a few dense seconds that begin where things happen. */
+export type Length = 'long' | 'short'
+
+/** How often things happen, ms. */
+export interface Pace {
+  /** The vehicle is stepped, and the companion's loop turns. */
+  readonly vehicle_ms: number
+  readonly tick_ms: number
+  /** Each stream of telemetry comes at this interval; undefined: as PX4 has it, and as it is asked for. */
+  readonly stream_ms: number | undefined
+  /** ATTITUDE comes too, which nobody needs. */
+  readonly attitude: boolean
+  /** A snapshot on its way to an agent. */
+  readonly heard_ms: Range
+  /** Between two thoughts of each agent: the scout says little, mostly it is in the way. */
+  readonly planner_ms: Range
+  readonly scout_ms: Range
+  /** A response on its way: usually, and now and then. */
+  readonly said_ms: Range
+  readonly late_ms: Range
+  readonly operator_ms: Range
+  readonly ground_ms: Range
+  /** Between two misfortunes when everything happens at once. */
+  readonly misfortune_ms: Range
+  /** From the autopilot's death to its boot; undefined: as PX4 takes it. */
+  readonly reboot_ms: number | undefined
+  /** From a companion's death to the next one's start. */
+  readonly restart_ms: Range
+}
+
+export interface Scenario {
+  readonly seed: number
+  readonly duration_ms: number
+  /** Standing on the ground and not ready yet, standing ready, or in the air in HOLD. */
+  readonly start: 'cold' | 'ready' | 'aloft'
+  /** 0 calm, 1 everything at once. */
+  readonly roughness: number
+  /** Where an agent wants to go, m from home. */
+  readonly reach_m: number
+  readonly pace: Pace
+}
+
+const LONG: Pace = {
+  vehicle_ms: 5,
+  tick_ms: 10,
+  stream_ms: undefined,
+  attitude: true,
+  heard_ms: [3, 400],
+  planner_ms: [300, 3000],
+  scout_ms: [300, 20_000],
+  said_ms: [5, 900],
+  late_ms: [1000, 15_000],
+  operator_ms: [500, 3000],
+  ground_ms: [2000, 40_000],
+  misfortune_ms: [500, 9000],
+  reboot_ms: undefined,
+  restart_ms: [50, 4000],
+}
+
+const SHORT: Pace = {
+  vehicle_ms: 20,
+  tick_ms: 20,
+  stream_ms: 120,
+  attitude: false,
+  heard_ms: [2, 40],
+  planner_ms: [100, 700],
+  scout_ms: [300, 6000],
+  said_ms: [2, 60],
+  late_ms: [200, 1500],
+  operator_ms: [80, 800],
+  ground_ms: [300, 4000],
+  misfortune_ms: [100, 1200],
+  reboot_ms: 300,
+  restart_ms: [30, 500],
+}
+
+export function scenarioOf(seed: number, length: Length): Scenario {
+  const chance = new Chance(seed)
+  const roughness = seed % 4 === 0 ? 0 : chance.real(0.2, 1)
+  if (length === 'long') return { seed, duration_ms: 90_000, start: 'cold', roughness, reach_m: 25, pace: LONG }
+  return {
+    seed,
+    duration_ms: chance.real(2000, 4200),
+    start: chance.happens(0.8) ? 'aloft' : 'ready',
+    roughness,
+    reach_m: 3,
+    pace: SHORT,
+  }
+}
