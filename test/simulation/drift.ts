@@ -83,7 +83,7 @@ export class Drift {
     frame[1] = length
     const view = new DataView(frame.buffer, HEADER)
     const { offset, format } = this.#field
-    const { read, write } = ACCESS[format as keyof typeof ACCESS]
+    const { read, write } = ACCESS[format]
     write(view, offset, this.#value(read(view, offset), (now_ms - this.#since_ms) / 1000))
     const crc = checksum(frame, 1, HEADER + length, crcExtra)
     frame[HEADER + length] = crc & 0xff
@@ -98,7 +98,7 @@ interface Access {
 }
 
 // What does not fit wraps around, as a counter of a broken sensor would.
-const ACCESS: Readonly<Record<'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32', Access>> = {
+const ACCESS: Readonly<Record<FieldLayout['format'], Access>> = {
   u8: { read: (v, at) => v.getUint8(at), write: (v, at, x) => v.setUint8(at, x) },
   i8: { read: (v, at) => v.getInt8(at), write: (v, at, x) => v.setInt8(at, x) },
   u16: { read: (v, at) => v.getUint16(at, true), write: (v, at, x) => v.setUint16(at, x, true) },

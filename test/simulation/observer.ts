@@ -249,7 +249,14 @@ export class Observer {
       const is = this.#catalog.types.find((t) => t.name === c.type)
       return is === undefined
         ? []
-        : [this.#watch(`${agent}/untold`, response, c, { agent, is, sequence: 0, requires: [] })]
+        : [
+            this.#watch(
+              `${agent}/untold`,
+              response,
+              { ...c, payload: c.payload ?? {} },
+              { agent, is, sequence: 0, requires: [] },
+            ),
+          ]
     })
   }
 
