@@ -1,5 +1,5 @@
 // Whole missions on one virtual clock (PROTOCOL 1): a seed is a schedule of 90 s, an observer outside says which guarantee a turn
-// has broken. The short schedules are in short-odd.test.ts and short-even.test.ts, and as many as one likes in
+// has broken. The short schedules are in first-half.test.ts and second-half.test.ts, and as many as one likes in
 // `npm run simulate`.
 
 import { describe, expect, test } from 'vitest'
