@@ -67,7 +67,7 @@ export const REACHED_AT_LEAST: Readonly<Record<string, number>> = {
   'died after gate': 15,
   'died after admit': 10,
   'died after send': 2,
-  'died after write': 4,
+  'died after write': 2,
   'loop stalls': 300,
   'monotonic clock is off': 150,
   'wall clock steps': 150,
