@@ -340,6 +340,14 @@ describe('a command (PROTOCOL 8)', () => {
     expect(stage.commands()).toEqual(['LAND', 'HOLD'])
   })
 
+  it('a command that changes no mode leaves that HOLD to come', () => {
+    const stage = new Stage(core, { catalog: referenceCatalog(...CLICK) }).fly()
+    stage.say([plain('land'), plain('click')])
+    stage.run(1000).show({ landed: 'ON_GROUND', armed: false }).run(1000)
+    expect(stage.lastPhase('click')).toBe('completed')
+    expect(stage.commands().filter((name) => name !== 'disarm')).toEqual(['LAND', 'HOLD'])
+  })
+
   it('and that HOLD holds the resource until the mode shows it', () => {
     const stage = new Stage(core, { obeys: false }).fly()
     stage.say([plain('land')])

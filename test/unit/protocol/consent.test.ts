@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Core, CoreFactory } from '../../../src/core/core.ts'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import { CLICK, type ComponentSaid, goto, plain, range, referenceCatalog, type Said, Stage, velocity } from './stage.ts'
+import { CLICK, type ComponentSaid, goto, notice, plain, range, referenceCatalog, type Said, Stage, velocity } from './stage.ts'
 
 const ask = (id = 'ask', text = 'may I?'): ComponentSaid => ({ id, type: 'request.approval', payload: { text } })
 /** A goto that waits for the consent. */
@@ -147,8 +147,9 @@ ${click[0]}`
   })
 
   it('is asked of one agent for four at once: one more has failed', () => {
-    const stage = waiting(['a', 'b', 'c', 'd', 'e'].map((id) => ask(id)))
+    const stage = waiting([...['a', 'b', 'c', 'd', 'e'].map((id) => ask(id)), notice('n')])
     expect(pending(stage).map(({ component }) => component)).toEqual(['a', 'b', 'c', 'd'])
+    expect(stage.lastPhase('n')).toBe('released')
     expect(stage.phases('e')).toEqual(['retained', 'failed no_capacity'])
     expect(stage.obligations).toMatchObject([{ component: 'e', reason: 'no_capacity', detail: 'consents' }])
   })

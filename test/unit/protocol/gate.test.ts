@@ -102,6 +102,19 @@ describe.each(cores)('the final dispatch gate (PROTOCOL 7), %s', (_, core) => {
     expect(stage.lastPhase('g')).toBe('expired expired')
   })
 
+  it('what is released is told to people, with the severity that the catalog gives it', () => {
+    const catalog = referenceCatalog(['{ text: text, severity: info }', '{ text: text, severity: warning }'])
+    const stage = new Stage(core, { catalog }).fly()
+    stage.say([notice('n', 'low'), range, approval('ask')])
+    const [low, picture, asked] = stage.values('notice')
+    expect(low).toMatchObject({ component: 'n', kind: 'notice', severity: 'warning', text: 'low' })
+    expect(low).not.toHaveProperty('fields.map')
+    expect(picture).toMatchObject({ component: 'range', kind: 'report', severity: 'info' })
+    expect(picture.text).toBeUndefined()
+    expect(picture.fields['battery.remaining']).toMatchObject({ value: 90, age_ms: 0 })
+    expect(asked).toMatchObject({ component: 'ask', kind: 'request', severity: 'info', text: 'may I?' })
+  })
+
   describe('patience', () => {
     const patient = referenceCatalog(['patience: 0s', 'patience: 3s'])
     /** Retained, and home is lost before it can cross. */

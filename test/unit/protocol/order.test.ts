@@ -100,6 +100,14 @@ describe.each(cores)('within one step (PROTOCOL 8), %s', (_, core) => {
     expect(stage.phases('range')).toEqual(['retained', 'released'])
   })
 
+  it('G1: what stands before an action, and rests on its crossing alone, crosses in the same step', () => {
+    const catalog = referenceCatalog(['completed, hold: completed, return', 'completed, hold: dispatched, return'])
+    const stage = new Stage(core, { catalog }).fly()
+    stage.say([{ ...notice('n'), requires: ['hold'] }, plain('hold')])
+    expect(stage.lastPhase('hold')).toBe('dispatched')
+    expect(stage.lastPhase('n')).toBe('released')
+  })
+
   it('G1: a dependent of lower sequence crosses in the step in which the higher one is done', () => {
     const stage = new Stage(core).fly()
     stage.say([goto('g', 30, ['range', 'v']), range, velocity('v', 5)])

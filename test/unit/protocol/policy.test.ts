@@ -208,8 +208,8 @@ describe.each(cores)('rules at the gate (PROTOCOL 13), %s', (_, core) => {
       stage.say([range, goto('g', 30)])
       if (pending(stage).length > 0) answer(stage, 'approve')
       stage.run(200)
-      expect(stage.lastPhase('g')).toBe('blocked rule')
-      expect(stage.obligations.at(-1)).toMatchObject({ component: 'g', condition: 'why so high?' })
+      expect(stage.phases('g')).toEqual(['retained', 'retained approval_pending', 'blocked rule'])
+      expect(stage.obligations).toMatchObject([{ component: 'g', condition: 'why so high?' }])
     })
   })
 
@@ -528,6 +528,21 @@ describe('rules beside the gate (PROTOCOL 13)', () => {
     expect(stage.modesSent()).toHaveLength(length + 1)
   })
 
+  it('what other events violate is told each time, and leaves what stands as it is', () => {
+    const rules =
+      rule('both', 'state_change | after_action', 'mapped', 'none') +
+      rule('down', 'state_change', 'drained', 'invoke_action(hold)')
+    const stage = flying(core, rules).run(500)
+    stage.set({ 'battery.remaining': 45, map: 2 }).run(1000)
+    const before = told(stage).length
+    stage.say([range, velocity('v', 1)])
+    stage.run(3000)
+    expect(stage.lastPhase('v')).toBe('completed')
+    expect(tellings(stage).slice(before)).toEqual(['none by @both'])
+    stage.set({ map: 3 }).run(1000)
+    expect(told(stage)).toHaveLength(before + 1)
+  })
+
   it('G5: what is not known stops plans and moves nothing, as when a session begins in the air', () => {
     const rules = rule('down', 'state_change', 'drained', 'invoke_action(land)')
     const stage = flying(core, rules).run(500)
@@ -569,6 +584,16 @@ describe('rules beside the gate (PROTOCOL 13)', () => {
     stage.run(2000)
     expect(stage.phases('g')).toEqual(['retained', 'retained prerequisite_not_ready', 'superseded superseded'])
     expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD'])
+  })
+
+  it('stop after an action ends its plan, and no other', () => {
+    const twice = referenceCatalog(SCOUT, PREDICATES)
+    const stage = new Stage(core, { catalog: twice, rules: rule('enough', 'after_action', 'true', 'stop') }).fly()
+    stage.say([range, goto('g', 30, ['range', 'v']), velocity('v', 1)])
+    stage.say([range, goto('s', 30)], {}, 'scout')
+    stage.run(1050)
+    expect(stage.lastPhase('g')).toBe('superseded superseded')
+    expect(stage.lastPhase('s', 'scout')).toBe('dispatched')
   })
 
   it('agent_finish comes when nothing of the plan is live, once, and again after a recovery', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { stamp } from '../../../src/protocol/flight.ts'
 import { cores } from '../../oracle/cores.ts'
 import { goto, HOME, MSG, range, referenceCatalog, Stage, velocity } from './stage.ts'
 
@@ -31,6 +32,7 @@ describe.each(cores)('a setpoint (PROTOCOL 8), %s', (_, core) => {
       expect(new Set(frames).size).toBe(1)
       const stamps = stage.setpoints().map((s) => new DataView(s.payload.buffer).getUint32(0, true))
       expect(stamps).toEqual(stage.setpoints().map((s) => s.at_ms))
+      expect([0.9, 1999.9, 2 ** 32 + 5].map(stamp)).toEqual([0, 1999, 5])
     })
 
     it('ends before the mode command without a command', () => {

@@ -202,6 +202,17 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(stage.sent).toEqual([])
     })
 
+    it('denies a sequence of which one frame changes the mode, before its first', () => {
+      const catalog = referenceCatalog([
+        'on_ground: state.landed == landed.ON_GROUND && !state.armed',
+        'on_ground: state.ready',
+      ])
+      const stage = new Stage(core, { catalog }).fly().set({ critical: 1 }).run(100)
+      stage.say([takeoff('t')])
+      expect(stage.lastPhase('t')).toBe('blocked not_in_control')
+      expect(stage.sent).toEqual([])
+    })
+
     it('asks nothing of a command that changes no mode', () => {
       const stage = new Stage(core, { catalog: referenceCatalog(...CLICK) }).fly().set({ critical: 1 }).run(100)
       stage.say([plain('click')])
