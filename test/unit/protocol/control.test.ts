@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import { goto, notice, plain, range, Stage, takeoff, twoAgents, velocity } from './stage.ts'
+import { goto, notice, plain, range, referenceCatalog, Stage, takeoff, twoAgents, velocity } from './stage.ts'
 
 describe('the operator (PROTOCOL 10)', () => {
   const refusal = (stage: Stage): string | undefined =>
@@ -157,6 +157,19 @@ describe('the operator (PROTOCOL 10)', () => {
       next.operate('restore', { agent: 'planner' })
       expect(next.say([range])).toMatchObject({ accepted: true })
     })
+  })
+
+  it('handoff.pilot is completed once HOLD is shown, not when it is acknowledged', () => {
+    const catalog = referenceCatalog(['holding: state.mode == mode.HOLD', 'holding: state.armed'])
+    const stage = new Stage(core, { catalog }).engage()
+    stage.obeys = false
+    stage.say([plain('handoff.pilot', 'give')])
+    stage.run(10).acknowledge(176).run(100)
+    expect(stage.lastPhase('give')).toBe('dispatched')
+    expect(stage.control.pilot_control).toBe(false)
+    stage.show({ mode: 'HOLD' }).run(10)
+    expect(stage.lastPhase('give')).toBe('completed')
+    expect(stage.control.pilot_control).toBe(true)
   })
 
   it('handoff.pilot holds, tells people, latches pilot_control and ends the plan', () => {

@@ -118,6 +118,13 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       expect(stage.run(500).commands().at(-1)).toBe('HOLD')
     })
 
+    it('G4: the id of one member with the type of another is out_of_scope', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('g', 30), velocity('v', 1, ['range', 'g'])])
+      fail(stage.run(500))
+      expect(reasons(recover(stage, [range, goto('v', 30)]))).toEqual([undefined, 'out_of_scope'])
+    })
+
     it('lets notices, reports and requests in with what they serve', () => {
       const stage = lost()
       const verdict = recover(stage, [range, notice('n'), plain('status'), goto('g', 30)])
@@ -127,8 +134,10 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
     it('takes in what the type lists and has not crossed', () => {
       const catalog = referenceCatalog(['    patience: 0s\n', '    patience: 0s\n    scope: [hold]\n'])
       const stage = new Stage(core, { catalog }).fly()
-      stage.say([range, goto('g', 30), plain('hold', 'stop')])
-      stage.run(500).set({ 'battery.remaining': 10 })
+      stage.say([range, plain('hold', 'before'), goto('g', 30), plain('hold', 'stop')])
+      stage.run(500)
+      expect(stage.lastPhase('before')).toBe('completed')
+      stage.set({ 'battery.remaining': 10 })
       expect(stage.obligations[0].scope).toEqual([
         { id: 'g', type: 'goto' },
         { id: 'stop', type: 'hold' },
@@ -291,6 +300,7 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       const verdict = recover(stage, [range, goto('far', 20)])
       expect(reasons(verdict)).toEqual([undefined, undefined])
       expect(stage.lastPhase('v')).toBe('blocked prerequisite_failed')
+      expect(stage.obligations.at(-1)).toMatchObject({ component: 'far' })
       expect(stage.obligations.at(-1).scope).toContainEqual({ id: 'v', type: 'velocity' })
       expect(stage.lastPhase('b')).toBe('dispatched')
       expect(stage.run(1000).snapshot.obligations.length).toBe(1)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { stamp } from '../../../src/protocol/flight.ts'
 import { cores } from '../../oracle/cores.ts'
-import { goto, HOME, MSG, range, referenceCatalog, Stage, velocity } from './stage.ts'
+import { CMD, goto, HOME, MSG, range, referenceCatalog, Stage, velocity } from './stage.ts'
 
 const bytesOf = (payload: Uint8Array): string => Buffer.from(payload.slice(4)).toString('hex') // without the time stamp
 
@@ -85,6 +85,16 @@ describe.each(cores)('a setpoint (PROTOCOL 8), %s', (_, core) => {
       expect(stage.lastPhase('g')).toBe('failed refused')
       expect(stage.obligations.at(-1).detail).toBe('temporarily rejected')
       expect(stage.commands().slice(-2)).toEqual(['OFFBOARD', 'HOLD'])
+    })
+
+    it('G5: is not done before it is engaged, whatever the clause says', () => {
+      const stage = new Stage(core, { obeys: false }).fly()
+      stage.say([range, velocity('v', 1)])
+      stage.run(210).acknowledge(CMD.setMode, 1)
+      for (let i = 0; i < 9; i++) stage.run(100).acknowledge(CMD.setMode, 1)
+      expect(stage.lastPhase('v')).toBe('dispatched') // for longer than a second
+      stage.run(200)
+      expect(stage.lastPhase('v')).toBe('failed refused')
     })
 
     it('refused once and then accepted, flies', () => {

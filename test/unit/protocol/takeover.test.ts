@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import type { Mode } from '../../../src/profile/profile.ts'
-import { CLICK, goto, HOME, notice, plain, range, referenceCatalog, Stage, takeoff, velocity } from './stage.ts'
+import { CLICK, goto, HOME, notice, plain, range, referenceCatalog, SCOUT, Stage, takeoff, velocity } from './stage.ts'
 
 describe('a takeover (PROTOCOL 8)', () => {
   it.each<Mode>(['POSITION', 'ALTITUDE', 'MANUAL', 'RETURN', 'LAND', 'MISSION', 'OTHER'])(
@@ -130,9 +130,10 @@ describe('a takeover (PROTOCOL 8)', () => {
   })
 
   describe('inside our mode', () => {
-    const report = (stage: Stage, north_m: number, for_ms: number): Stage => {
-      for (let t = 0; t < for_ms; t += 100) stage.reportTarget(HOME.lat + north_m / 111_195, HOME.lon).run(100)
-      return stage.reportTarget(HOME.lat + north_m / 111_195, HOME.lon)
+    const report = (stage: Stage, north_m: number, for_ms: number, east_deg = 0): Stage => {
+      const once = () => stage.reportTarget(HOME.lat + north_m / 111_195, HOME.lon + east_deg)
+      for (let t = 0; t < for_ms; t += 100) once().run(100)
+      return once()
     }
 
     it('is a target that is not ours, for a second', () => {
@@ -142,6 +143,25 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(stage.control.pilot_control).toBe(true)
       expect(stage.lastPhase('g')).toBe('failed taken_over')
       expect(stage.modesSent()).toEqual(['OFFBOARD'])
+    })
+
+    it('is a target beside ours as well', () => {
+      expect(report(new Stage(core).engage(), 30, 1000, 0.001).control.pilot_control).toBe(true)
+    })
+
+    it('counts from the engagement: before it the target is of another time', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('g', 30)])
+      report(stage, 200, 1100)
+      expect(stage.control.pilot_control).toBe(false)
+      report(stage, 200, 300)
+      expect(stage.control.pilot_control).toBe(true)
+    })
+
+    it('is not told by reports that come one by one, long apart', () => {
+      const stage = new Stage(core).engage()
+      for (let i = 0; i < 4; i++) report(stage, 200, 0).run(1000)
+      expect(stage.control.pilot_control).toBe(false)
     })
 
     it('is not our own target, nor a foreign one for less than a second', () => {
@@ -239,6 +259,21 @@ describe('a takeover (PROTOCOL 8)', () => {
       stage.run(150).set({ critical: 1 }).run(1000)
       expect(stage.lastPhase('g')).toBe('failed not_in_control')
       expect(stage.commands()).toEqual([])
+    })
+
+    it('asks after an arm frame, though the vehicle is still shown disarmed', () => {
+      const free = `    gate:
+      flying: state.armed
+    may_require: { takeoff: completed, goto: completed, velocity: completed }
+    wait: 20min # it may stand at the end of a long plan
+    uses: flight\n`
+      const stage = new Stage(core, { catalog: referenceCatalog(SCOUT, [free, '']), obeys: false }).run(1000)
+      stage.say([takeoff('t')])
+      stage.run(10).acknowledge(176).run(10)
+      expect(stage.commands()).toEqual(['HOLD', 'arm'])
+      stage.set({ critical: 1 }).say([plain('hold')], {}, 'scout')
+      expect(stage.lastPhase('hold', 'scout')).toBe('blocked not_in_control')
+      expect(stage.commands()).toEqual(['HOLD', 'arm'])
     })
 
     it('keeps NAV_TAKEOFF back after the arm frame', () => {
