@@ -3,7 +3,18 @@ import { describe, expect, it } from 'vitest'
 import type { Core, CoreFactory } from '../../../src/core/core.ts'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import { CLICK, type ComponentSaid, goto, notice, plain, range, referenceCatalog, type Said, Stage, velocity } from './stage.ts'
+import {
+  CLICK,
+  type ComponentSaid,
+  goto,
+  notice,
+  plain,
+  range,
+  referenceCatalog,
+  type Said,
+  Stage,
+  velocity,
+} from './stage.ts'
 
 const ask = (id = 'ask', text = 'may I?'): ComponentSaid => ({ id, type: 'request.approval', payload: { text } })
 /** A goto that waits for the consent. */

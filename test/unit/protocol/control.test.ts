@@ -77,7 +77,8 @@ describe('the operator (PROTOCOL 10)', () => {
         .operate('resume')
         .operate('revoke', { agent: 'planner' })
         .operate('clear', { type: 'goto' })
-      expect(stage.control.n).toBe(n + 4)
+        .operate('clear', { type: 'notice.operator' })
+      expect(stage.control.n).toBe(n + 5)
     })
 
     it('that names another counter is operator_conflict and changes nothing', () => {

@@ -71,6 +71,14 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
     })
   })
 
+  it('withdraws what rests on a loss at one remove, also where it stands before', () => {
+    const stage = new Stage(core).fly()
+    stage.say([goto('c', 60, ['range', 'b']), goto('b', 30, ['range', 'v']), range, velocity('v', 5)])
+    fail(stage.run(500))
+    for (const id of ['b', 'c']) expect(stage.lastPhase(id)).toBe('blocked prerequisite_failed')
+    expect(stage.obligations).toMatchObject([{ component: 'v', scope: [{ id: 'v' }, { id: 'c' }, { id: 'b' }] }])
+  })
+
   it('says what was lost, why, and what may come back', () => {
     const stage = lost()
     expect(stage.obligations.length).toBe(1)

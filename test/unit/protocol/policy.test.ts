@@ -612,6 +612,14 @@ describe('rules beside the gate (PROTOCOL 13)', () => {
     expect(told(stage)).toHaveLength(2)
   })
 
+  it('agent_finish comes for a plan of which nothing was retained, too', () => {
+    const stage = flying(core, rule('over', 'agent_finish', 'true', 'none'))
+    stage.say([range, goto('far', 9000)])
+    stage.run(100)
+    stage.say([goto('far', 9000)])
+    expect(tellings(stage)).toEqual(['none by @over', 'none by @over'])
+  })
+
   it('G7: the environment changes with the text of the rules', () => {
     const environment = (rules?: string): string => new Stage(core, { catalog, rules }).runtime.environment
     const texts = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import { type ComponentSaid, goto, notice, plain, range, Stage, twoAgents } from './stage.ts'
+import { type ComponentSaid, goto, notice, plain, range, referenceCatalog, SCOUT, Stage, twoAgents } from './stage.ts'
 
 describe('a response as a whole (PROTOCOL 4)', () => {
   const many = (count: number, requires: readonly string[] = []): ComponentSaid[] =>
@@ -200,6 +200,41 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     const stage = new Stage(core).fly()
     fill(stage)
     expect(stage.run(1000).say([plain('hold')])).toMatchObject({ accepted: true })
+  })
+
+  it('that starts a plan has no room that a command under way and what it rests on still take', () => {
+    const catalog = referenceCatalog(
+      SCOUT,
+      ['    may_require: { takeoff: completed,', '    may_require: { notice.operator: released, takeoff: completed,'],
+      [
+        '    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
+        '    may_require: { notice.operator: released }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
+      ],
+    )
+    const stage = new Stage(core, { catalog }).fly()
+    stage.say(many(256), { response: 'full' }, 'scout')
+    for (let i = 1; i < 3; i++) {
+      stage.run(300).say(
+        many(256).map((c) => ({ ...c, id: `${c.id}-${i}` })),
+        { recovers: 'full' },
+        'scout',
+      )
+    }
+    const chained = many(255).map((c, i) => ({ ...c, requires: i + 64 < 255 ? [`n${i + 64}`] : [] }))
+    stage.say([
+      ...chained,
+      plain(
+        'land',
+        'land',
+        chained.slice(0, 64).map(({ id }) => id),
+      ),
+    ])
+    stage.run(1000)
+    expect(stage.lastPhase('land')).toBe('acknowledged')
+    expect(stage.say([notice('more')])).toMatchObject({ accepted: false, reason: 'no_capacity' })
+    stage.show({ landed: 'ON_GROUND', armed: false }).run(1000)
+    expect(stage.lastPhase('land')).toBe('completed')
+    expect(stage.say([notice('more')])).toMatchObject({ accepted: true })
   })
 
   it('cites any of the newest 256 snapshots, not the one before', () => {
