@@ -181,7 +181,7 @@ export class Admission {
     const dependents = plan.uncrossedDependents(old).filter((d) => plan.members.get(d.id) === d)
     if (isLive(old) && old.lease === undefined) {
       this.#ledger.end(old, Phase.superseded, Reason.superseded, undefined)
-    }
+    } else this.#ledger.replaced()
     if (dependents.length === 0) return
     for (const dependent of dependents) this.#ledger.block(dependent, Reason.prerequisite_failed, old.id)
     const into = plan.obligations.covering(old.id, old.type)[0] ?? plan.obligations.first

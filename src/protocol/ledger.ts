@@ -18,7 +18,7 @@ export class Ledger {
   readonly #publisher: Publisher
   /** Superseded plans that the core has not forgotten yet. */
   readonly #retired = new Set<Plan>()
-  /** Something ended since the core was last told what to forget. */
+  /** Something ended, or was replaced, since the core was last told what to forget. */
   #ended = false
 
   constructor(session: Session, publisher: Publisher) {
@@ -41,6 +41,11 @@ export class Ledger {
     this.#ended = true
     instance.phase = phase
     this.#publisher.outcome(instance, reason, detail)
+  }
+
+  /** Another has taken the place of a completed instance: nothing asks for that one any more but what rests on it. */
+  replaced(): void {
+    this.#ended = true
   }
 
   /** Everything that is retained or crossed, and not ended. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cores } from '../../oracle/cores.ts'
 import {
+  CHAINED,
   CMD,
   type ComponentSaid,
   goto,
@@ -315,10 +316,7 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
     })
 
     /** Notices that may rest on notices: n on the flight of v, m on n. */
-    const notices = referenceCatalog([
-      '    may_require: { takeoff: completed,',
-      '    may_require: { notice.operator: released, takeoff: completed,',
-    ])
+    const notices = referenceCatalog(CHAINED)
     const [n, m] = [
       { ...notice('n'), requires: ['v'] },
       { ...notice('m'), requires: ['n'] },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import { type ComponentSaid, goto, notice, plain, range, referenceCatalog, SCOUT, Stage, twoAgents } from './stage.ts'
+import { CHAINED, type ComponentSaid, goto, notice, plain, range, referenceCatalog, SCOUT, Stage, twoAgents } from './stage.ts'
 
 describe('a response as a whole (PROTOCOL 4)', () => {
   const many = (count: number, requires: readonly string[] = []): ComponentSaid[] =>
@@ -202,10 +202,21 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     expect(stage.run(1000).say([plain('hold')])).toMatchObject({ accepted: true })
   })
 
+  it('that brings again what was completed takes no more room: what was replaced is forgotten', () => {
+    const stage = new Stage(core, { catalog: referenceCatalog(CHAINED) }).fly()
+    const chained = many(128).map((c, i) => ({ ...c, requires: i % 2 === 0 ? [] : [`n${i - 1}`] }))
+    stage.say(chained, { response: 'first' })
+    for (let i = 0; i < 20; i++) {
+      stage.run(300)
+      expect(stage.say(chained, { recovers: 'first' })).toMatchObject({ accepted: true })
+      expect(stage.lastPhase('n127')).toBe('released')
+    }
+  })
+
   it('that starts a plan has no room that a command under way and what it rests on still take', () => {
     const catalog = referenceCatalog(
       SCOUT,
-      ['    may_require: { takeoff: completed,', '    may_require: { notice.operator: released, takeoff: completed,'],
+      CHAINED,
       [
         '    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
         '    may_require: { notice.operator: released }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',

@@ -442,3 +442,9 @@ export const CLICK: [[string, string], [string, string]] = [
   ],
   ['status, takeoff', 'status, click, takeoff'],
 ]
+
+/** A replacement that lets a notice rest on a notice. */
+export const CHAINED: [string, string] = [
+  '    may_require: { takeoff: completed,',
+  '    may_require: { notice.operator: released, takeoff: completed,',
+]
