@@ -181,6 +181,8 @@ describe('a contingency (PROTOCOL 8)', () => {
     it('G4: afterwards only a response that cites a later snapshot may use the resource', () => {
       const stage = lost(name).set({ 'battery.remaining': 90 })
       const old = stage.snapshot.snapshot
+      stage.say([range, goto('g', 20)])
+      expect(stage.lastPhase('g')).toBe('blocked evidence_stale')
       stage.show({ mode }).set({ landed: 1 }).run(0.5)
       stage.say([range, goto('h', 20)], { snapshot: old })
       expect(stage.lastPhase('h')).toBe('blocked evidence_stale')

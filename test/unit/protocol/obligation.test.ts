@@ -119,6 +119,7 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       ['another id', goto('x', 30)],
       ['another type', velocity('g', 1)],
       ['an action that the plan had, and did not lose', plain('hold')],
+      ['a handoff', plain('handoff.pilot')],
     ])('G4: %s is out_of_scope and opens nothing', (_what, component) => {
       const stage = lost()
       const verdict = recover(stage, [range, component])

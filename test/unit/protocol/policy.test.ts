@@ -152,6 +152,17 @@ describe.each(cores)('rules at the gate (PROTOCOL 13), %s', (_, core) => {
     expect(of('g')).toEqual(['actions', 'all'])
   })
 
+  it('one that names several types concerns each of them, and `before_action` beside a type no other', () => {
+    const rules =
+      rule('both', 'goto | notice.operator', 'true', 'skip') + rule('acts', 'hold | before_action', 'true', 'none')
+    const stage = flying(core, rules)
+    stage.say([range, notice('n'), goto('g', 30), plain('status')])
+    expect(stage.lastPhase('n')).toBe('blocked rule')
+    expect(stage.lastPhase('g')).toBe('blocked rule')
+    expect(stage.lastPhase('status')).toBe('released')
+    expect(told(stage).map(({ rules }) => rules)).toEqual([['both'], ['both', 'acts']])
+  })
+
   it('several at once: the strictest wins, and every violated rule is in the notice', () => {
     const rules =
       rule('a', 'goto', 'true', 'none') +

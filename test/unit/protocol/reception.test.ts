@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { EDGES_MAX, RESPONSE_EDGES_MAX } from '../../../build/abi.ts'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
 import { CHAINED, type ComponentSaid, goto, notice, plain, range, referenceCatalog, SCOUT, Stage, twoAgents } from './stage.ts'
@@ -73,6 +74,20 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     stage.run(1000)
     expect(stage.say([range, goto('g', 30)])).toMatchObject({ accepted: true })
     expect(stage.lastPhase('g')).toBe('dispatched')
+  })
+
+  it('is refused as evidence_expired with how old its evidence is', () => {
+    const stage = new Stage(core).fly()
+    expect(stage.say([notice('n')], { snapshot: old(stage) }).detail).toMatch(/^6[12]\d{3} ms old, at most 60000$/)
+  })
+
+  it('recovers the plan of its agent, by the id of the starting response or by the whole name', () => {
+    const stage = new Stage(core, { catalog: twoAgents() }).fly()
+    stage.say([notice('n')], { response: 'first' })
+    for (const recovers of ['first', 'planner/first']) {
+      expect(stage.say([notice('n')], { recovers })).toMatchObject({ accepted: true, plan: 'planner/first' })
+      expect(stage.say([notice('n')], { recovers }, 'scout')).toMatchObject({ reason: 'no_such_plan' })
+    }
   })
 
   it('refused leaves the plan, the generation and the lease as they are', () => {
@@ -211,6 +226,24 @@ describe('a response as a whole (PROTOCOL 4)', () => {
       expect(stage.say(chained, { recovers: 'first' })).toMatchObject({ accepted: true })
       expect(stage.lastPhase('n127')).toBe('released')
     }
+  })
+
+  it('has no room where there are too many prerequisites, which a new plan takes over', () => {
+    const stage = new Stage(core, { catalog: referenceCatalog(CHAINED) }).fly()
+    const tied = (round: number): ComponentSaid[] => {
+      const first = many(64).map((c) => ({ ...c, id: `${c.id}-${round}` }))
+      const ids = first.map(({ id }) => id)
+      return [...first, ...first.map((c) => ({ ...c, id: `on-${c.id}`, requires: ids }))]
+    }
+    const verdicts = [stage.say(tied(0), { response: 'tied' })]
+    for (let round = 1; round < 3; round++) {
+      stage.run(300)
+      verdicts.push(stage.say(tied(round), { recovers: 'tied' }))
+    }
+    const room = EDGES_MAX / RESPONSE_EDGES_MAX
+    expect(verdicts.map(({ accepted }) => accepted)).toEqual(verdicts.map((_, round) => round < room))
+    expect(verdicts.at(-1)).toMatchObject({ reason: 'no_capacity' })
+    expect(stage.run(300).say(tied(0))).toMatchObject({ accepted: true })
   })
 
   it('that starts a plan has no room that a command under way and what it rests on still take', () => {

@@ -68,6 +68,12 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.control.pilot_control).toBe(true)
   })
 
+  it('blocks a handoff too: there is nothing to hand over', () => {
+    const stage = new Stage(core).engage().show({ mode: 'POSITION' })
+    const verdict = stage.say([plain('handoff.pilot')])
+    expect(verdict.components[0]).toMatchObject({ decision: 'withheld', reason: 'pilot_control' })
+  })
+
   it('blocks actions only, of every agent', () => {
     const stage = new Stage(core).engage().show({ mode: 'POSITION' })
     const verdict = stage.say([range, plain('status'), notice('n'), goto('h', 20), plain('hold')])
