@@ -253,6 +253,7 @@ describe('a contingency (PROTOCOL 8)', () => {
     const stage = new Stage(core).engage()
     stage.say([range, goto('h', 20)])
     const from = stage.commands().length
+    expect(stage.runtime.settled).toBe(false)
     stage.published.push(...stage.runtime.stop(stage.now_ms))
     expect(stage.lastPhase('h')).toBe('failed shutdown')
     expect(stage.commands().slice(from)).toEqual(['HOLD'])

@@ -2,7 +2,18 @@ import { describe, expect, it } from 'vitest'
 import { EDGES_MAX, RESPONSE_EDGES_MAX } from '../../../build/abi.ts'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import { CHAINED, type ComponentSaid, goto, notice, plain, range, referenceCatalog, SCOUT, Stage, twoAgents } from './stage.ts'
+import {
+  CHAINED,
+  type ComponentSaid,
+  goto,
+  notice,
+  plain,
+  range,
+  referenceCatalog,
+  SCOUT,
+  Stage,
+  twoAgents,
+} from './stage.ts'
 
 describe('a response as a whole (PROTOCOL 4)', () => {
   const many = (count: number, requires: readonly string[] = []): ComponentSaid[] =>
@@ -247,14 +258,10 @@ describe('a response as a whole (PROTOCOL 4)', () => {
   })
 
   it('that starts a plan has no room that a command under way and what it rests on still take', () => {
-    const catalog = referenceCatalog(
-      SCOUT,
-      CHAINED,
-      [
-        '    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
-        '    may_require: { notice.operator: released }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
-      ],
-    )
+    const catalog = referenceCatalog(SCOUT, CHAINED, [
+      '    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
+      '    may_require: { notice.operator: released }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
+    ])
     const stage = new Stage(core, { catalog }).fly()
     stage.say(many(256), { response: 'full' }, 'scout')
     for (let i = 1; i < 3; i++) {

@@ -19,6 +19,20 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
     expect(stage.values('status').at(-1)).toMatchObject({ status: 'online', session: stage.control.session })
   })
 
+  it('says at its start that it is there, and what may be said to it', () => {
+    const stage = new Stage(core)
+    const { session } = stage.control
+    expect(stage.published.slice(0, 4)).toMatchObject([
+      { topic: 'status', value: { v: 1, status: 'online', session, version: 'test' } },
+      { topic: 'catalog', value: { v: 1, environment: stage.runtime.environment } },
+      { topic: 'snapshot', value: { v: 1, session, unknown: expect.arrayContaining(['mode', 'map']) } },
+      {
+        topic: 'control',
+        value: { v: 1, session, n: 0, paused: false, pilot_control: false, revoked: [], pending: [] },
+      },
+    ])
+  })
+
   describe('operator/restart', () => {
     it('ends leases with their contingency, sent by the new session', () => {
       const stage = new Stage(core).engage().operate('restart')
@@ -117,8 +131,11 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       stage.published.push(...stage.runtime.connected(1, 1, stage.now_ms))
       expect(stage.run(10).control.session).toBe(session)
       stage.published.push(...stage.runtime.connected(2, 1, stage.now_ms))
-      expect(stage.control.session).not.toBe(session)
+      const second = stage.control.session
+      expect(second).not.toBe(session)
       expect(stage.lastPhase('g')).toBe('failed session_changed')
+      stage.published.push(...stage.runtime.connected(2, 2, stage.now_ms))
+      expect(stage.control.session).not.toBe(second)
     })
   })
 
