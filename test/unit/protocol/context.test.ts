@@ -29,6 +29,7 @@ describe('a context message (PROTOCOL 2, 12)', () => {
     expect(stage.snapshot.state.map).toBe(7)
     stage.context('map', 8, true).run(1000)
     expect(stage.snapshot.state.map).toBe(7)
+    expect(refusals(stage)).toEqual([])
   })
 
   it('retained never refreshes an age, nor brings a stale value back', () => {

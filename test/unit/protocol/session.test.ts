@@ -191,6 +191,29 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
     })
 
+    it('G5: at the word of one who is no agent revokes nobody', () => {
+      const stage = new Stage(core).fly()
+      const { session } = stage.control
+      stage.published.push(...stage.runtime.receive('nobody', Uint8Array.of(0xa0), false, stage.now_ms - 1))
+      expect(stage.control.session).not.toBe(session)
+      expect(stage.control.revoked).toEqual([])
+    })
+
+    it('is not what a mistake of the host is: that is thrown, and ends no session', () => {
+      const mistaken: CoreFactory = (...args) =>
+        new Proxy(core(...args), {
+          get(target, key) {
+            if (key === 'admit') throw new RangeError('a mistake')
+            const value: unknown = Reflect.get(target, key, target)
+            return typeof value === 'function' ? value.bind(target) : value
+          },
+        })
+      const stage = new Stage(mistaken).fly()
+      const { session } = stage.control
+      expect(() => stage.say([range])).toThrow('a mistake')
+      expect(stage.run(1500).control.session).toBe(session)
+    })
+
     it('G5: a now that goes back by a tenth of a millisecond is one', () => {
       const stage = new Stage(core).fly()
       const { session } = stage.control
