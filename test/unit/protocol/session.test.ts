@@ -101,8 +101,9 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       const stage = new Stage(core).engage()
       const { session } = stage.control
       stage.observeBoot(33, 90_000).observeBoot(32, 89_800).observeBoot(33, 89_001).observeBoot(33, 90_100)
+      stage.observeBoot(33, 89_100)
       expect(stage.control.session).toBe(session)
-      stage.observeBoot(33, 89_099)
+      stage.observeBoot(33, 88_099)
       expect(stage.control.session).not.toBe(session)
     })
 
