@@ -3,7 +3,7 @@
 // A decoder that meets a tag, a claimed length or a record definition has already acted on it. So this scanner walks the
 // message first and lets through only what every CBOR library reads alike: one map, definite lengths, text keys without
 // duplicates, integers within ±(2^53 - 1), finite floats, valid UTF-8, booleans, null (absent), maps and arrays. It builds
-// nothing but the sets of keys that it has really seen, and reads each byte once.
+// nothing, but for maps of many keys the set of those that it has really seen.
 
 import { isUtf8 } from 'node:buffer'
 
@@ -16,12 +16,22 @@ export interface ProfileProblem {
   readonly problem: string
 }
 
-/** Sees each value of a map: its key, the number of maps and arrays around it, and its bytes, `start` to before `end`. */
-export type Visit = (key: string, depth: number, start: number, end: number) => void
+/** A key whose values are measured on the way, in maps with so many maps and arrays around their values. */
+export class Measure {
+  readonly key: Buffer
+  readonly depth: number
+  /** Of the longest such value. */
+  bytes = 0
+
+  constructor(key: string, depth: number) {
+    this.key = Buffer.from(key)
+    this.depth = depth
+  }
+}
 
 /** Undefined: the bytes are one map that keeps the profile (PROTOCOL 4, G5). Never throws. */
-export function checkProfile(bytes: Uint8Array, visit?: Visit): ProfileProblem | undefined {
-  return new Scan(bytes, visit).message()
+export function checkProfile(bytes: Uint8Array, measure?: Measure): ProfileProblem | undefined {
+  return new Scan(bytes, measure).message()
 }
 
 /** A text of a stranger, as a message may show it: quoted, and not longer than a line. */
@@ -37,19 +47,24 @@ const ARRAY = 4
 const MAP = 5
 const TAG = 6
 
+/** Up to so many keys of a map are compared with each other where they stand; more of them in a set. */
+const PAIRWISE_MAX = 8
+
 /** A position of the walk; every step gives the position behind what it read, or `FAILED`. */
 const FAILED = -1
 
 class Scan {
   private readonly bytes: Buffer
-  private readonly visit: Visit | undefined
+  private readonly measure: Measure | undefined
+  /** Where the keys of the open maps begin and end, by depth. */
+  private readonly spans = new Uint32Array(2 * PAIRWISE_MAX * (DEPTH_MAX + 1))
   private problem: ProfileProblem | undefined
   /** Argument of the head read last: a number's value, or a count. Beyond 2^53 it is inexact, and refused. */
   private argument = 0
 
-  constructor(bytes: Uint8Array, visit: Visit | undefined) {
+  constructor(bytes: Uint8Array, measure: Measure | undefined) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.visit = visit
+    this.measure = measure
   }
 
   message(): ProfileProblem | undefined {
@@ -133,23 +148,47 @@ class Scan {
   private map(at: number, start: number, depth: number): number {
     const count = this.argument
     if (count * 2 > this.bytes.length - start) return this.fail(at, 'a map longer than the message')
-    const keys = new Set<string>()
+    const seen = count > PAIRWISE_MAX ? new Set<string>() : undefined
     let next = start
     for (let i = 0; i < count; i++) {
       if (next >= this.bytes.length) return this.fail(next, 'ends in the middle')
       if (this.bytes[next]! >> 5 !== TEXT) return this.fail(next, 'a key that is not a text')
-      const behind = this.head(next)
-      if (behind === FAILED) return FAILED
-      const value = this.text(next, behind)
+      const key = this.head(next)
+      if (key === FAILED) return FAILED
+      const value = this.text(next, key)
       if (value === FAILED) return FAILED
-      const key = this.bytes.toString('utf8', behind, value)
-      if (keys.has(key)) return this.fail(next, `duplicate key ${quoted(key)}`)
-      keys.add(key)
+      if (seen === undefined ? this.isAgain(depth, i, key, value) : isIn(seen, this.textOf(key, value))) {
+        return this.fail(next, `duplicate key ${quoted(this.textOf(key, value))}`)
+      }
       next = this.item(value, depth)
       if (next === FAILED) return FAILED
-      this.visit?.(key, depth, value, next)
+      const { measure } = this
+      if (measure?.depth === depth && this.isSame(key, value, measure.key, 0, measure.key.length)) {
+        measure.bytes = Math.max(measure.bytes, next - value)
+      }
     }
     return next
+  }
+
+  /** Is the i-th key of the open map at this depth one of those before it? */
+  private isAgain(depth: number, i: number, start: number, end: number): boolean {
+    const first = 2 * PAIRWISE_MAX * depth
+    for (let at = first; at < first + 2 * i; at += 2) {
+      if (this.isSame(start, end, this.bytes, this.spans[at]!, this.spans[at + 1]!)) return true
+    }
+    this.spans[first + 2 * i] = start
+    this.spans[first + 2 * i + 1] = end
+    return false
+  }
+
+  private isSame(start: number, end: number, other: Buffer, otherStart: number, otherEnd: number): boolean {
+    if (end - start !== otherEnd - otherStart) return false
+    for (let i = start, j = otherStart; i < end; i++, j++) if (this.bytes[i] !== other[j]) return false
+    return true
+  }
+
+  private textOf(start: number, end: number): string {
+    return this.bytes.toString('utf8', start, end)
   }
 
   /** Booleans, null and finite floats. */
@@ -167,4 +206,11 @@ class Scan {
         : Number.isFinite(info === 26 ? this.bytes.readFloatBE(at + 1) : this.bytes.readDoubleBE(at + 1))
     return finite ? behind : this.fail(at, 'a number that is not finite')
   }
+}
+
+/** Adds it, unless it is there. */
+function isIn(seen: Set<string>, key: string): boolean {
+  if (seen.has(key)) return true
+  seen.add(key)
+  return false
 }

@@ -3,7 +3,7 @@
 // Not 'cbor-x': that takes in a native part where one is installed, which does not know a text's length in eight bytes.
 import { Decoder, type Options } from 'cbor-x/decode-no-eval'
 import { RESPONSE_BYTES_MAX } from '../../build/abi.ts'
-import { checkProfile, type ProfileProblem, type Visit } from './profile.ts'
+import { checkProfile, type Measure, type ProfileProblem } from './profile.ts'
 
 /** A decoded value of the profile. Maps stay `Map`s: no key of a stranger ever names a property of an object. */
 export type Value = number | boolean | string | null | readonly Value[] | ValueMap
@@ -14,15 +14,15 @@ const OPTIONS: Options & { int64AsNumber: boolean } = { useRecords: false, mapsA
 
 /**
  * One map within the profile and at most `bytes_max` long; otherwise what is wrong and at which byte. Never throws.
- * `visit` sees the map's parts as `checkProfile` finds them.
+ * `measure` is taken by `checkProfile` on its way.
  */
 export function read(
   bytes: Uint8Array,
-  visit?: Visit,
+  measure?: Measure,
   bytes_max: number = RESPONSE_BYTES_MAX,
 ): { readonly map: ValueMap } | ProfileProblem {
   if (bytes.length > bytes_max) return { offset: bytes_max, problem: `${bytes.length} bytes, at most ${bytes_max}` }
-  const problem = checkProfile(bytes, visit)
+  const problem = checkProfile(bytes, measure)
   if (problem !== undefined) return problem
   try {
     // A fresh decoder each time: nothing that a message could define outlives it.

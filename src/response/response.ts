@@ -8,7 +8,7 @@ import {
   RESPONSE_BYTES_MAX,
   RESPONSE_EDGES_MAX,
 } from '../../build/abi.ts'
-import { quoted } from './profile.ts'
+import { Measure, quoted } from './profile.ts'
 import { read, type Value, type ValueMap } from './read.ts'
 
 export interface Response {
@@ -63,14 +63,12 @@ export function readResponse(bytes: Uint8Array): ReadResponse {
     const detail = `${bytes.length} bytes, at most ${RESPONSE_BYTES_MAX}`
     return { reason: 'too_large', detail, claimed: undefined }
   }
-  let payloadBytes = 0
-  const scanned = read(bytes, (key, depth, start, end) => {
-    if (depth === COMPONENT_DEPTH && key === 'payload') payloadBytes = Math.max(payloadBytes, end - start)
-  })
+  const payload = new Measure('payload', COMPONENT_DEPTH)
+  const scanned = read(bytes, payload)
   if (!('map' in scanned)) {
     return { reason: 'malformed', detail: `byte ${scanned.offset}: ${scanned.problem}`, claimed: undefined }
   }
-  const excess = tooLarge(scanned.map, payloadBytes)
+  const excess = tooLarge(scanned.map, payload.bytes)
   if (excess !== undefined) return { reason: 'too_large', detail: excess, claimed: claimed(scanned.map) }
   const shaped = shape(scanned.map)
   if (typeof shaped === 'string') return { reason: 'malformed', detail: shaped, claimed: claimed(scanned.map) }

@@ -2,7 +2,7 @@ import { Encoder } from 'cbor-x'
 import * as cborg from 'cborg'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkProfile, DEPTH_MAX } from '../../../src/response/profile.ts'
+import { checkProfile, DEPTH_MAX, Measure } from '../../../src/response/profile.ts'
 import { read } from '../../../src/response/read.ts'
 import { hex, inMap, strictly } from './cbor.ts'
 
@@ -225,14 +225,35 @@ describe('the CBOR profile (PROTOCOL 4): against other libraries', () => {
     expect(read(around.subarray(2, 7))).toEqual({ map: new Map([['a', 123]]) })
   })
 
-  test('visits see every value of a map with its depth and bytes', () => {
-    const seen: unknown[] = []
-    const message = hex('a2 6161 81a1616218ff 6163 00')
-    expect(checkProfile(message, (...visit) => seen.push(visit))).toBeUndefined()
-    expect(seen).toEqual([
-      ['b', 3, 7, 9],
-      ['a', 1, 3, 9],
-      ['c', 1, 11, 12],
+  test('a key is measured at its depth alone, and its longest value counts', () => {
+    const message = hex('a2 6161 82 a1616218ff a161621901ff 6162 1a000001ff')
+    const measured = (key: string, depth: number): number => {
+      const measure = new Measure(key, depth)
+      expect(checkProfile(message, measure)).toBeUndefined()
+      return measure.bytes
+    }
+    expect([measured('b', 3), measured('b', 1), measured('a', 1), measured('a', 3), measured('c', 1)]).toEqual([
+      3, 5, 12, 0, 0,
     ])
+  })
+
+  test.each([2, 8, 9, 30])('a key that comes twice is found among %i, wherever it stands', (count) => {
+    const key = (i: number): string => `62${(0x61 + Math.floor(i / 26)).toString(16)}${(0x61 + (i % 26)).toString(16)}`
+    const head = count < 24 ? (0xa0 + count).toString(16) : `b8${count.toString(16)}`
+    const keys = Array.from({ length: count }, (_, i) => key(i))
+    const message = (names: readonly string[]): Uint8Array => hex(`${head} ${names.map((name) => `${name}01`).join(' ')}`)
+    expect(checkProfile(message(keys))).toBeUndefined()
+    for (const [i, j] of [
+      [0, 1],
+      [0, count - 1],
+      [count - 2, count - 1],
+    ] as const) {
+      expect(problemOf(message(keys.with(j, keys[i]!)))).toMatch(/^duplicate key/)
+    }
+  })
+
+  test('keys of a map within a map are no keys of the one around it', () => {
+    expect(checkProfile(hex('a2 6161 a1616100 6162 a1616200'))).toBeUndefined()
+    expect(problemOf(hex('a3 6161 a1616200 6162 a1616100 6161 00'))).toBe('duplicate key "a"')
   })
 })
