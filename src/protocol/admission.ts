@@ -156,6 +156,7 @@ export class Admission {
         ready_ms: 0,
         readySince_ms: undefined,
         deferred: false,
+        waits: undefined,
         lease: undefined,
       }
     })

@@ -95,11 +95,16 @@ export class Dispatch implements Enforced {
       this.#ledger.lose(instance, Phase.blocked, Reason.prerequisite_failed, 'consent', now_ms)
       return false
     }
-    const barriers = this.#barriers(instance, now_ms)
-    const verdict = this.#gate(instance, barriers, now_ms)
+    const own = this.#ownBarriers(instance, now_ms)
+    const { waits } = instance
+    // Asked again, the core would say the same: what comes first is no other, and nobody whom it waits for has moved.
+    if (waits !== undefined && waits.progress === this.#ledger.progress && waits.barriers === own) return false
+    const verdict = this.#gate(instance, own | this.#effectBarriers(instance, now_ms), now_ms)
     if (verdict === undefined) return false
     if (verdict.decision === 'allow') return this.#cross(instance, verdict.frame, now_ms)
     const { reason, detail } = verdict
+    const waitsForOthers = reason === Reason.prerequisite_not_ready || reason === Reason.approval_pending
+    instance.waits = waitsForOthers ? { progress: this.#ledger.progress, barriers: own } : undefined
     if (verdict.decision === 'defer') this.defer(instance, reason, detail, now_ms)
     else if (reason === Reason.superseded) this.#ledger.end(instance, Phase.superseded, reason, undefined)
     else this.#ledger.lose(instance, reason === Reason.expired ? Phase.expired : Phase.blocked, reason, detail, now_ms)
@@ -137,11 +142,19 @@ export class Dispatch implements Enforced {
     return barriers
   }
 
-  /** What the engine knows and the core does not; the core puts it in its order. */
-  #barriers(instance: Instance, now_ms: number): number {
+  // What the engine knows and the core does not; the core puts it in its order.
+
+  /** Of the instance itself: these come before what it rests on. */
+  #ownBarriers(instance: Instance, now_ms: number): number {
     let barriers = this.#identityBarriers(instance)
     if (instance.plan.over) barriers |= Barrier.superseded
     if (isExpired(instance, now_ms)) barriers |= Barrier.expired
+    return barriers
+  }
+
+  /** Of its effect: these come after. */
+  #effectBarriers(instance: Instance, now_ms: number): number {
+    let barriers = 0
     const effect = leaseEffect(instance.is)
     if (effect === undefined) return barriers
     const { takeover, acks } = this.#flight

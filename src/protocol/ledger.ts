@@ -13,6 +13,8 @@ import { conditionText, detailWords, footprint, phaseWord } from './verdict.ts'
 export class Ledger {
   /** Retained and not crossed, by sequence and in its order. */
   readonly waiting = new Map<number, Instance>()
+  /** Counts phases and ends: while it stands still, nobody's prerequisites change. */
+  progress = 0
   readonly #session: Session
   readonly #core: Core
   readonly #publisher: Publisher
@@ -30,6 +32,7 @@ export class Ledger {
   reach(instance: Instance, phase: Phase): void {
     // The core first: if it traps, the instance still has its last word to come.
     this.#core.reach(instance.sequence, phase)
+    this.progress++
     this.waiting.delete(instance.sequence)
     instance.phase = phase
     this.#publisher.outcome(instance, Reason.none, undefined)
@@ -37,6 +40,7 @@ export class Ledger {
 
   end(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined): void {
     this.#core.end(instance.sequence, phase)
+    this.progress++
     this.waiting.delete(instance.sequence)
     this.#ended = true
     instance.phase = phase

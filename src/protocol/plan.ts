@@ -25,6 +25,8 @@ export interface Instance {
   readySince_ms: number | undefined
   /** Its first deferral has been told. */
   deferred: boolean
+  /** It waits for others: the ledger's progress and the barriers with which the core said so, and would say so again. */
+  waits: { readonly progress: number; readonly barriers: number } | undefined
   lease: Lease | undefined
 }
 
