@@ -1,70 +1,79 @@
-// npm run bench [-- FIGURE ...] [--time MS] [--json FILE]
+// npm run bench [-- FIGURE ...] [--time MS] [--quick] [--json FILE]
 //
 // Measures the figures, all or those that are named, and prints them beside what the paper reports and what this project
 // promises itself. docs/benchmarks.md says what each figure is.
 
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { warm } from '../src/core/wasm.ts'
+import { CORE_HASH, warm } from '../src/core/wasm.ts'
 import { figures } from './figures.ts'
-import { type Measured, measure, once } from './work.ts'
+import { head, row } from './table.ts'
+import { type Effort, isLongEnough, type Measured, measure, once } from './work.ts'
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'string' }, time: { type: 'string', default: '1000' } },
+  options: {
+    json: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    time: { type: 'string' },
+  },
   allowPositionals: true,
 })
-const time_ms = Number(values.time)
-if (!(time_ms > 0)) throw new RangeError(`--time must be a number of ms above 0, got ${values.time}`)
+// Of a quick run the medians may be read. Its p99.9 are of a few hundred samples, so little more than its max.
+const effort: Effort = {
+  time_ms: Number(values.time ?? (values.quick ? 150 : 1000)),
+  warmup_ms: values.quick ? 50 : 300,
+}
+if (!(effort.time_ms > 0)) throw new RangeError(`--time must be a number of ms above 0, got ${values.time}`)
 for (const name of positionals) {
   if (!(name in figures))
     throw new RangeError(`no figure is named ${name}: there are ${Object.keys(figures).join(', ')}`)
 }
 
+/** What is measured, to the byte; marked where the tree holds what no commit does. */
+function commit(): string {
+  try {
+    const flags = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']
+    return execFileSync('git', flags, { encoding: 'utf8', cwd: new URL('.', import.meta.url), stdio: 'pipe' }).trim()
+  } catch {
+    return 'unknown' // an archive, not a clone
+  }
+}
+
 const machine = {
   cpu: cpus()[0]?.model ?? 'unknown',
   cores: cpus().length,
-  arch: process.arch,
+  load: loadavg()[0]!,
   platform: process.platform,
+  arch: process.arch,
   node: process.version,
 }
-console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.platform} ${machine.arch}, Node ${machine.node}\n`)
-
-const micros = (ms: number): string => {
-  const us = ms * 1000
-  return us < 10 ? us.toFixed(2) : us < 1000 ? us.toFixed(1) : us.toFixed(0)
-}
-const columns: readonly [head: string, width: number, cell: (m: Measured) => string][] = [
-  ['', 84, (m) => m.name],
-  ['p50 µs', 9, (m) => micros(m.p50_ms)],
-  ['p99 µs', 9, (m) => micros(m.p99_ms)],
-  ['max µs', 9, (m) => micros(m.max_ms)],
-  ['samples', 9, (m) => `${m.samples}${m.calls > 1 ? `×${m.calls}` : ''}`],
-  ['ops/s', 10, (m) => m.ops.toFixed(0)],
-  ['paper µs', 10, (m) => (m.paper_ms === undefined ? '' : micros(m.paper_ms))],
-  ['ratio', 8, (m) => (m.paper_ms === undefined ? '' : `${(m.paper_ms / m.p50_ms).toFixed(1)}×`)],
-  [
-    'target',
-    16,
-    (m) => (m.target_ms === undefined ? '' : `${micros(m.target_ms)} ${m.p50_ms < m.target_ms ? 'met' : 'MISSED'}`),
-  ],
-]
-const row = (cells: readonly string[]): string =>
-  cells.map((cell, i) => (i === 0 ? cell.padEnd(columns[i]![1]) : cell.padStart(columns[i]![1]))).join(' ')
+const made = { core: CORE_HASH, commit: commit() }
+console.log(
+  `${machine.cpu}, ${machine.cores} cores, load ${machine.load.toFixed(1)}, ${machine.platform} ${machine.arch}, ` +
+    `Node ${machine.node}\ncore ${made.core.slice(0, 16)}, commit ${made.commit}\n`,
+)
 
 warm()
-console.log(row(columns.map(([head]) => head)))
+if (values.quick) console.log('--quick: few samples, short warm-up. Read the medians; the rest is not to be quoted.\n')
+console.log(head())
 const measured: (Measured & { readonly figure: string })[] = []
 for (const [figure, works] of Object.entries(figures)) {
   if (positionals.length > 0 && !positionals.includes(figure)) continue
   for (const work of works()) {
     once(work)
-    const result = measure(work, time_ms)
+    const result = measure(work, effort)
     once(work) // still: nothing has run out, expired or filled up meanwhile
     measured.push({ figure, ...result })
-    console.log(row(columns.map(([, , cell]) => cell(result))))
+    console.log(row(result))
   }
 }
+const timer_ns = Math.max(...measured.map(({ timer }) => timer)) * 1e6
+console.log(`\nreading the clock costs ${timer_ns.toFixed(0)} ns at most, which is subtracted from each sample`)
+for (const short of measured.filter((m) => !isLongEnough(m)))
+  console.log(`${short.name}: a sample is under a microsecond, so mostly clock: it needs more calls a sample`)
 if (values.json !== undefined) {
-  writeFileSync(values.json, `${JSON.stringify({ machine, time_ms, figures: measured }, undefined, 2)}\n`)
+  const document = { machine, ...made, quick: values.quick, ...effort, figures: measured }
+  writeFileSync(values.json, `${JSON.stringify(document, undefined, 2)}\n`)
 }

@@ -20,17 +20,27 @@ export interface Work<T = unknown> {
   didIt(result: T): boolean
 }
 
+export interface Effort {
+  /** How long samples are taken, not counting what is around them. */
+  readonly time_ms: number
+  readonly warmup_ms: number
+}
+
+/** What a sample took, a call; in ms. */
 export interface Measured {
   readonly name: string
-  readonly p50_ms: number
-  readonly p99_ms: number
-  readonly max_ms: number
+  readonly unit: 'ms'
+  readonly p50: number
+  readonly p99: number
+  readonly p999: number
+  readonly max: number
   readonly samples: number
-  readonly calls: number
-  /** Calls a second, from the median. */
-  readonly ops: number
-  readonly paper_ms: number | undefined
-  readonly target_ms: number | undefined
+  /** Calls a sample. */
+  readonly batch: number
+  /** What reading the clock costs: subtracted from each sample. */
+  readonly timer: number
+  readonly paper: number | undefined
+  readonly target: number | undefined
 }
 
 /** Does the work once, with all around it. Throws where it does not do what its name says. */
@@ -42,15 +52,17 @@ export function once(work: Work): void {
   if (!did) throw new Error(`${work.name}: the work did not do what its name says`)
 }
 
-/** Warms up for 300 ms, then samples for `time_ms`. */
-export function measure(work: Work, time_ms: number): Measured {
+/** Warms up, then samples. Throws what the work throws. */
+export function measure(work: Work, { time_ms, warmup_ms }: Effort): Measured {
   const calls = work.calls ?? 1
-  const bench = new Bench({ time: time_ms, warmupTime: 300 })
+  const bench = new Bench({ time: time_ms, warmupTime: warmup_ms, subtractTimerOverhead: true, throws: true })
+  const timer_ms = bench.timerOverhead ?? 0
+  // tinybench subtracts the timer only from what it timed itself.
   const batch = (): FnReturnedObject => {
     const start_ms = bench.now()
     for (let i = 0; i < calls; i++) work.run()
     const elapsed_ms = bench.now() - start_ms
-    return { overriddenDuration: elapsed_ms / calls, overriddenIterationCost: elapsed_ms }
+    return { overriddenDuration: Math.max(0, elapsed_ms - timer_ms) / calls, overriddenIterationCost: elapsed_ms }
   }
   bench.add(work.name, batch, {
     async: false,
@@ -59,18 +71,22 @@ export function measure(work: Work, time_ms: number): Measured {
   })
   bench.runSync()
   const { result } = bench.tasks[0]!
-  if (!('latency' in result))
-    throw new Error(`${work.name}: ${result.state}`, 'error' in result ? { cause: result.error } : {})
-  const { p50, p99, max, samplesCount } = result.latency
+  if (!('latency' in result)) throw new Error(`${work.name}: ${result.state}`)
+  const { p50, p99, p999, max, samplesCount } = result.latency
   return {
     name: work.name,
-    p50_ms: p50,
-    p99_ms: p99,
-    max_ms: max,
+    unit: 'ms',
+    p50,
+    p99,
+    p999,
+    max,
     samples: samplesCount,
-    calls,
-    ops: 1000 / p50,
-    paper_ms: work.paper_ms,
-    target_ms: work.target_ms,
+    batch: calls,
+    timer: timer_ms,
+    paper: work.paper_ms,
+    target: work.target_ms,
   }
 }
+
+/** Whether a sample is long enough for the clock: its reading costs some ten nanoseconds, and jitters by as many. */
+export const isLongEnough = ({ p50, batch }: Measured): boolean => p50 * batch >= 0.001

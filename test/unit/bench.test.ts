@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { legs } from '../../bench/core.ts'
 import { figures } from '../../bench/figures.ts'
 import { sortie } from '../../bench/sortie.ts'
-import { once, type Work } from '../../bench/work.ts'
+import { head, row } from '../../bench/table.ts'
+import { type Measured, once, type Work } from '../../bench/work.ts'
 
 const prerequisites = (of: readonly { readonly requires?: readonly unknown[] }[]): number =>
   of.reduce((sum, { requires }) => sum + (requires?.length ?? 0), 0)
@@ -32,5 +33,27 @@ describe('what the benchmarks measure is what their names say', () => {
   it('no two have the same name', () => {
     const names = Object.values(figures).flatMap((works) => works().map(({ name }) => name))
     expect(new Set(names).size).toBe(names.length)
+  })
+})
+
+describe('the table', () => {
+  const slowest: Measured = {
+    name: 'x',
+    unit: 'ms',
+    p50: 99,
+    p99: 99,
+    p999: 99,
+    max: 999,
+    samples: 999_999,
+    batch: 64,
+    timer: 0,
+    paper: 9,
+    target: 9,
+  }
+  it('is at most 160 columns wide, whatever it says', () => {
+    for (const works of Object.values(figures)) {
+      for (const { name } of works()) expect(row({ ...slowest, name }).length, name).toBeLessThanOrEqual(160)
+    }
+    expect(head().length).toBeLessThanOrEqual(160)
   })
 })
