@@ -105,10 +105,13 @@ export function legs(n: number, edges: number, firstFar = false): Candidate[] {
 export class Flying {
   readonly core: Core
   readonly snapshot: number
+  /** What is received in each beat, by field. */
+  world: readonly number[]
   now_ms = 0
 
-  constructor(make: CoreFactory) {
-    this.core = load(make, IMAGE)
+  constructor(make: CoreFactory, what = IMAGE, world: readonly number[] = WORLD.map(({ value }) => value)) {
+    this.core = load(make, what)
+    this.world = world
     this.core.target(1, 1)
     this.beat()
     this.snapshot = this.core.snapshot(this.now_ms)
@@ -117,7 +120,7 @@ export class Flying {
   /** A tenth of a second later: every field is received again. */
   beat(): void {
     this.now_ms += 100
-    for (const [i, { value }] of WORLD.entries()) this.core.observe(i, value, this.now_ms)
+    for (const [i, value] of this.world.entries()) this.core.observe(i, value, this.now_ms)
   }
 
   admit(

@@ -7,6 +7,7 @@ import { digest } from './digest.ts'
 import { frame } from './frame.ts'
 import { gate } from './gate.ts'
 import { observe } from './observe.ts'
+import { peers } from './peers.ts'
 import { response } from './response.ts'
 import type { Work } from './work.ts'
 
@@ -19,5 +20,6 @@ export const figures: Readonly<Record<string, () => Work[]>> = {
   frame,
   observe,
   digest,
+  peers,
   agentspec,
 }

@@ -9,7 +9,7 @@ import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { CORE_HASH, warm } from '../src/core/wasm.ts'
 import { figures } from './figures.ts'
-import { head, row } from './table.ts'
+import { head, legend, row } from './table.ts'
 import { type Effort, isLongEnough, type Measured, measure, once } from './work.ts'
 
 const { values, positionals } = parseArgs({
@@ -69,6 +69,7 @@ for (const [figure, works] of Object.entries(figures)) {
     console.log(row(result))
   }
 }
+if (measured.some(({ decides }) => decides !== undefined)) console.log(`\n${legend()}`)
 const timer_ns = Math.max(...measured.map(({ timer }) => timer)) * 1e6
 console.log(`\nreading the clock costs ${timer_ns.toFixed(0)} ns at most, which is subtracted from each sample`)
 for (const short of measured.filter((m) => !isLongEnough(m)))

@@ -1,6 +1,6 @@
 // The table for people. It is as wide as a terminal of 160 columns and no wider.
 
-import type { Measured } from './work.ts'
+import { type Measured, PARTS } from './work.ts'
 
 const micros = (ms: number): string => {
   const us = ms * 1000
@@ -14,6 +14,7 @@ const columns: readonly (readonly [head: string, width: number, cell: (m: Measur
   ['p99.9 µs', 8, (m) => micros(m.p999)],
   ['max µs', 8, (m) => micros(m.max)],
   ['samples', 10, (m) => `${m.samples}${m.batch > 1 ? `×${m.batch}` : ''}`],
+  ['decides', 7, (m) => m.decides ?? ''],
   ['paper µs', 14, (m) => (m.paper === undefined ? '' : `${micros(m.paper)} (${(m.paper / m.p50).toFixed(1)}×)`)],
   [
     'target µs',
@@ -31,3 +32,7 @@ const line = (cells: readonly string[]): string =>
 export const head = (): string => line(columns.map(([name]) => name))
 
 export const row = (measured: Measured): string => line(columns.map(([, , cell]) => cell(measured)))
+
+/** What stands under a table that has letters in the column of what is decided. */
+export const legend = (): string =>
+  ['decides:', ...Object.entries(PARTS).map(([letter, what]: [string, string]) => `  ${letter} ${what}`)].join('\n')

@@ -7,6 +7,8 @@ export interface Work<T = unknown> {
   readonly name: string
   /** Calls a sample: 1 unless a call takes less than about a microsecond. A sample is then the mean of a batch. */
   readonly calls?: number
+  /** Where others decide the same: what this one decides of it, and what it leaves open. */
+  readonly decides?: ReadonlySet<Part>
   /** What the paper reports for the same, ms. */
   readonly paper_ms?: number
   /** What this project promises itself for the median, ms. */
@@ -19,6 +21,16 @@ export interface Work<T = unknown> {
   /** Whether it did what its name says: a benchmark of something that was refused would be a fast one. */
   didIt(result: T): boolean
 }
+
+/** The parts of a decision, each with the letter that stands for it in the table. */
+export const PARTS = {
+  C: 'the conditions of each action',
+  P: 'prerequisites: what rests on something withheld is withheld too',
+  A: 'age and validity of every value read',
+  B: 'binding: a digest of exactly what was judged, under a token that opens one crossing',
+  F: "the frame's bytes",
+} as const
+export type Part = keyof typeof PARTS
 
 export interface Effort {
   /** How long samples are taken, not counting what is around them. */
@@ -41,6 +53,8 @@ export interface Measured {
   readonly timer: number
   readonly paper: number | undefined
   readonly target: number | undefined
+  /** Letters of PARTS. */
+  readonly decides: string | undefined
 }
 
 /** Does the work once, with all around it. Throws where it does not do what its name says. */
@@ -85,6 +99,7 @@ export function measure(work: Work, { time_ms, warmup_ms }: Effort): Measured {
     timer: timer_ms,
     paper: work.paper_ms,
     target: work.target_ms,
+    decides: work.decides && [...work.decides].join(''),
   }
 }
 
