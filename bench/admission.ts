@@ -13,7 +13,7 @@ const PAPER = { paper_ms: 0.333 }
 
 type Rest = Partial<Work<readonly Admitted[]>>
 
-function admit(n: number, make: CoreFactory, name: string, standing: number, firstFar: boolean, rest: Rest = {}) {
+export function admit(n: number, make: CoreFactory, name: string, standing = 0, firstFar = false, rest: Rest = {}) {
   const flying = new Flying(make)
   const candidates = legs(n, 2 * n, firstFar)
   const kept: Standing[] = []
@@ -50,8 +50,8 @@ export function admission(): Work[] {
   return [
     admit(32, loadCore, '32 components, 64 prerequisites', 0, false, PAPER),
     admit(32, loadCore, '32 components, 64 prerequisites, all fall with the first', 0, true, withheld),
-    admit(256, loadCore, '256 components, 512 prerequisites', 0, false),
-    admit(256, loadCore, '256 components beside 768 standing: 1,024, 2,048 prerequisites', 768, false),
-    admit(32, oracle, '32 components, 64 prerequisites, by the oracle', 0, false),
+    admit(256, loadCore, '256 components, 512 prerequisites'),
+    admit(256, loadCore, '256 components beside 768 standing: 1,024, 2,048 prerequisites', 768),
+    admit(32, oracle, '32 components, 64 prerequisites, by the oracle'),
   ]
 }

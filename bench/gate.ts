@@ -9,16 +9,22 @@ import { oracle } from '../test/oracle/oracle.ts'
 import { component, FLIGHT, Flying, LEG, NOTICE, REPORT } from './core.ts'
 import type { Work } from './work.ts'
 
-function cross(make: CoreFactory, name: string, beside?: Pick<Work, 'paper_ms' | 'target_ms'>): Work<Gate> {
+/** Half of the n prerequisites are actions, a quarter reports, a quarter notices. */
+export function cross(
+  n: number,
+  make: CoreFactory,
+  name: string,
+  beside?: Pick<Work, 'paper_ms' | 'target_ms'>,
+): Work<Gate> {
   const flying = new Flying(make)
-  const types = Array.from({ length: 16 }, (_, i) => (i < 8 ? LEG : i < 12 ? REPORT : NOTICE))
+  const types = Array.from({ length: n }, (_, i) => (i < n / 2 ? LEG : i < (n * 3) / 4 ? REPORT : NOTICE))
   const sequences = flying.retain(types.map((type, i) => component(i, type, [])))
   for (const [i, sequence] of sequences.entries()) {
     flying.complete(sequence, types[i] === LEG ? Phase.dispatched : Phase.released)
   }
   const kept = sequences.map((sequence) => ({ sequence, requires: [] }))
   const flight = component(
-    16,
+    n,
     FLIGHT,
     sequences.map((_, i) => standing(i)),
   )
@@ -42,7 +48,7 @@ function cross(make: CoreFactory, name: string, beside?: Pick<Work, 'paper_ms' |
 
 export function gate(): Work[] {
   return [
-    cross(loadCore, '16 prerequisites, 3 frames', { paper_ms: 0.035, target_ms: 0.1 }),
-    cross(oracle, '16 prerequisites, 3 frames, by the oracle'),
+    cross(16, loadCore, '16 prerequisites, 3 frames', { paper_ms: 0.035, target_ms: 0.1 }),
+    cross(16, oracle, '16 prerequisites, 3 frames, by the oracle'),
   ]
 }

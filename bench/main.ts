@@ -1,19 +1,22 @@
 // npm run bench [-- FIGURE ...] [--time MS] [--quick] [--json FILE]
+// npm run bench -- --check
 //
 // Measures the figures, all or those that are named, and prints them beside what the paper reports and what this project
-// promises itself. docs/benchmarks.md says what each figure is.
+// promises itself. docs/benchmarks.md says what each figure is. --check compares ratios instead, and fails (check.ts).
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { CORE_HASH, warm } from '../src/core/wasm.ts'
+import { check } from './check.ts'
 import { figures } from './figures.ts'
 import { head, legend, row } from './table.ts'
 import { type Effort, isLongEnough, type Measured, measure, once } from './work.ts'
 
 const { values, positionals } = parseArgs({
   options: {
+    check: { type: 'boolean', default: false },
     json: { type: 'string' },
     quick: { type: 'boolean', default: false },
     time: { type: 'string' },
@@ -56,25 +59,30 @@ console.log(
 )
 
 warm()
-if (values.quick) console.log('--quick: few samples, short warm-up. Read the medians; the rest is not to be quoted.\n')
-console.log(head())
-const measured: (Measured & { readonly figure: string })[] = []
-for (const [figure, works] of Object.entries(figures)) {
-  if (positionals.length > 0 && !positionals.includes(figure)) continue
-  for (const work of works()) {
-    once(work)
-    const result = measure(work, effort)
-    once(work) // still: nothing has run out, expired or filled up meanwhile
-    measured.push({ figure, ...result })
-    console.log(row(result))
+if (values.check) {
+  process.exitCode = check(console.log) ? 0 : 1
+} else {
+  if (values.quick)
+    console.log('--quick: few samples, short warm-up. Read the medians; the rest is not to be quoted.\n')
+  console.log(head())
+  const measured: (Measured & { readonly figure: string })[] = []
+  for (const [figure, works] of Object.entries(figures)) {
+    if (positionals.length > 0 && !positionals.includes(figure)) continue
+    for (const work of works()) {
+      once(work)
+      const result = measure(work, effort)
+      once(work) // still: nothing has run out, expired or filled up meanwhile
+      measured.push({ figure, ...result })
+      console.log(row(result))
+    }
   }
-}
-if (measured.some(({ decides }) => decides !== undefined)) console.log(`\n${legend()}`)
-const timer_ns = Math.max(...measured.map(({ timer }) => timer)) * 1e6
-console.log(`\nreading the clock costs ${timer_ns.toFixed(0)} ns at most, which is subtracted from each sample`)
-for (const short of measured.filter((m) => !isLongEnough(m)))
-  console.log(`${short.name}: a sample is under a microsecond, so mostly clock: it needs more calls a sample`)
-if (values.json !== undefined) {
-  const document = { machine, ...made, quick: values.quick, ...effort, figures: measured }
-  writeFileSync(values.json, `${JSON.stringify(document, undefined, 2)}\n`)
+  if (measured.some(({ decides }) => decides !== undefined)) console.log(`\n${legend()}`)
+  const timer_ns = Math.max(...measured.map(({ timer }) => timer)) * 1e6
+  console.log(`\nreading the clock costs ${timer_ns.toFixed(0)} ns at most, which is subtracted from each sample`)
+  for (const short of measured.filter((m) => !isLongEnough(m)))
+    console.log(`${short.name}: a sample is under a microsecond, so mostly clock: it needs more calls a sample`)
+  if (values.json !== undefined) {
+    const document = { machine, ...made, quick: values.quick, ...effort, figures: measured }
+    writeFileSync(values.json, `${JSON.stringify(document, undefined, 2)}\n`)
+  }
 }
