@@ -63,7 +63,7 @@ export const REACHED_AT_LEAST: Readonly<Record<string, number>> = {
   'session reboot': 10,
   'session restart': 100,
   'companion dies between two turns': 80,
-  'died before gate': 15,
+  'died before gate': 8,
   'died after gate': 15,
   'died after admit': 10,
   'died after send': 2,
