@@ -305,6 +305,22 @@ describe.each(cores)('%s', (_, make) => {
     expect(retain(core, pair, 0)).toEqual([INSTANCES_MAX + 1, INSTANCES_MAX + 2])
   })
 
+  test('G5: done is judged over the payload of its own instance, at its own time', () => {
+    const payload = [{ name: 'least', kind: 'number', optional: false }] as const
+    const x = { op: 'payload', slot: 0, guarded: false } as const
+    const done = both('and', both('ge', now(LEVEL), x), both('ge', { op: 'age', field: LEVEL }, num(50)))
+    const core = load(make, image(FIELDS, [type(Kind.setpoint, { payload, done })]))
+    core.observe(LEVEL, 5, 0)
+    core.snapshot(0)
+    const pair = [5, 9].map((least) => candidate(0, { payload: [least] }))
+    const sequences = retain(core, batch(1, pair), 0)
+    for (const sequence of sequences) expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
+    const said = (now_ms: number): boolean[] => sequences.map((sequence) => core.done(sequence, 0, now_ms))
+    expect(said(49)).toEqual([false, false])
+    expect(said(50)).toEqual([true, false])
+    expect(said(101)).toEqual([false, false]) // stale
+  })
+
   test('G3: misuse of the ledger throws', () => {
     const action = type(Kind.setpoint, { frames: [frame([entry(0, 'u8', num(1))], { sends: 1 })] })
     const fresh = (): readonly [Core, number] => {
