@@ -7,6 +7,7 @@ import {
   CITED_MAX,
   CLAUSES_MAX,
   CONTINGENCIES_MAX,
+  EDGES_MAX,
   ENTRIES_MAX,
   ENTRIES_TOTAL_MAX,
   type Fault,
@@ -30,6 +31,7 @@ import {
   PREREQUISITES_MAX,
   PROGRAM_WORDS_MAX,
   PROGRAMS_MAX,
+  RESPONSE_EDGES_MAX,
   Reason,
   Role,
   SLOTS_MAX,
@@ -118,6 +120,29 @@ function say({ core, memory }: Bare, offset: number, length: number): void {
   core.addCandidate!(0, ...NONE, 0b10, 4, 10, 0)
 }
 
+/** Admits candidates that name each other. */
+function admit(made: Bare, ...requires: readonly number[][]): void {
+  made.core.openAdmission!(requires.length, 0, 0, 1, 1, 4, 0)
+  for (const codes of requires) name(made, ...codes)
+  made.core.judge!()
+  made.core.bindRetained!()
+}
+/** As many prerequisites as one response can have: 64 candidates that each name 64 others. */
+function connect(made: Bare): void {
+  const others = Array.from({ length: PREREQUISITES_MAX }, (_, i) => i)
+  const dependents = RESPONSE_EDGES_MAX / PREREQUISITES_MAX
+  admit(made, ...others.map(() => []), ...Array.from({ length: dependents }, () => others))
+}
+const connected: Stage = () => {
+  const made = sealed()
+  times(EDGES_MAX / RESPONSE_EDGES_MAX, () => connect(made))
+  return made
+}
+const filled: Stage = () => {
+  const made = sealed()
+  times(INSTANCES_MAX / CANDIDATES_MAX, () => admit(made, ...Array.from({ length: CANDIDATES_MAX }, () => [])))
+  return made
+}
 function open({ core }: Bare): unknown {
   return core.openAdmission!(0, 0, 0, 1, core.snapshot!(0), 0, 0)
 }
@@ -167,6 +192,7 @@ const within: readonly Row[] = [
   ['the last standing one as a prerequisite', admitting(1, 2), (made) => name(made, -3)],
   ['a string right after the id', admitting(1), (made) => say(made, 4, 6)],
   ['an empty string at the end', admitting(1), (made) => say(made, 10, 0)],
+  ['the most prerequisites in all', connected, (made) => admit(made, [])],
   ['an end in the last phase', retained, ({ core }) => core.end!(1, Phase.uncertain)],
   ['an end in the first', retained, ({ core }) => core.end!(1, Phase.completed)],
   ['the record of what is ended', ended(Phase.failed), ({ core }) => core.recordAt!(1)],
@@ -223,6 +249,8 @@ const beyond: readonly Row[] = [
   ['an admission over what is judged and not bound', judged, ({ core }) => core.openAdmission!(1, 0, 0, 1, 1, 4, 0)],
   ['a binding of what is not judged', () => added(admitting(1)()), ({ core }) => core.bindRetained!()],
   ['a binding again', retained, ({ core }) => core.bindRetained!()],
+  ['an instance too many', filled, (made) => admit(made, [])],
+  ['a prerequisite too many in all', connected, (made) => admit(made, [], [0])],
   ['a frame of nothing', sealed, ({ core }) => core.frame!(1, 0, 0, 0, 0)],
   ['done of nothing', sealed, ({ core }) => core.done!(1, 0, 0)],
   ['the number 0', retained, ({ core }) => core.recordAt!(0)],
@@ -285,8 +313,8 @@ function clause(role: Role, words = number(1)): Load {
 function predicate(words: readonly Word[]): Load {
   return (core, { write }) => core.addPredicate!(NO_TYPE, write(words))
 }
-function entry(offset: number, format: number, part: number = Part.none): Load {
-  return (core, { write }) => core.addFrameEntry!(0, offset, format, part, write(number(1)))
+function entry(offset: number, format: number, part: number = Part.none, words = number(1)): Load {
+  return (core, { write }) => core.addFrameEntry!(0, offset, format, part, write(words))
 }
 /** A program of `count` words, one of its own for each value. */
 function long(count: number, value: number): Word[] {
@@ -391,6 +419,7 @@ const faults: readonly (readonly [title: string, stage: Stage, Verdicts])[] = [
       [entry(5, Format.f32), 'entry_out_of_range'],
       [entry(0, Format.nan + 1), 'format_out_of_range'],
       [entry(0, Format.u8, Part.lon + 1), 'format_out_of_range'],
+      [entry(0, Format.u8, Part.none, [[Op.now, 2]]), 'field_out_of_range'],
       [entry(7, Format.i8), 'none'],
       [entry(6, Format.u16), 'none'],
       [entry(6, Format.i16), 'none'],
@@ -449,6 +478,8 @@ const faults: readonly (readonly [title: string, stage: Stage, Verdicts])[] = [
         () => [(core: Core) => core.addContingency!(76, 8), 'none'] as const,
       ),
       [(core) => core.addContingency!(76, 8), 'too_many_contingencies'],
+      [(core, { write }) => core.addContingencyEntry!(0, Format.u8, 0, write([[Op.now, 0]])), 'not_allowed_here'],
+      [(core, { write }) => core.addContingencyEntry!(0, Format.u8, 0, write([[Op.target, 1]])), 'none'],
     ],
   ],
   [
