@@ -62,6 +62,11 @@ describe('a snapshot (PROTOCOL 2, 12)', () => {
     expect(stage.snapshot.state).not.toHaveProperty(['position.lat'])
   })
 
+  it('says booleans as such, and enumerations by name', () => {
+    const { state } = new Stage(core).run(1000).snapshot
+    expect(state).toMatchObject({ armed: false, ready: true, mode: 'HOLD', landed: 'ON_GROUND' })
+  })
+
   it('publishes only fields that the catalog declares', () => {
     const stage = new Stage(core).fly()
     expect(stage.snapshot.state).not.toHaveProperty(['battery.voltage'])
