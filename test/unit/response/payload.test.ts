@@ -31,6 +31,8 @@ describe('a payload (PROTOCOL 5, step 1)', () => {
     expect(readFields(good)).toEqual({ slots: [1.5, 3, 1, 'é', 1] })
     const { text: _, side, ...without } = good
     expect(readFields({ side, ...without, loud: false })).toEqual({ slots: [1.5, 3, 0, undefined, 1] })
+    const full = 'é'.repeat(512)
+    expect(readFields({ ...good, text: full })).toEqual({ slots: [1.5, 3, 1, full, 1] })
     expect(readFields({ ...good, side: 'left', count: Number.MIN_SAFE_INTEGER, alt: 1e300, text: '' })).toEqual({
       slots: [1e300, Number.MIN_SAFE_INTEGER, 1, '', 0],
     })

@@ -45,6 +45,7 @@ describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byt
     ['-2^53', 'a161613b001fffffffffffff', 3, 'an integer below -(2^53-1)'],
     ['-2^64', 'a161613bffffffffffffffff', 3, 'an integer below -(2^53-1)'],
     ['half a surrogate', 'a1616163eda080', 3, 'a text that is not valid UTF-8'],
+    ['a continuation byte alone', 'a161616180', 3, 'a text that is not valid UTF-8'],
     ['a cut sequence', 'a1616161c3', 3, 'a text that is not valid UTF-8'],
     ['an overlong slash', 'a1616162c0af', 3, 'a text that is not valid UTF-8'],
     ['a key that is not UTF-8', 'a161ff01', 1, 'a text that is not valid UTF-8'],
