@@ -29,6 +29,7 @@ describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byt
     ['a date', 'a16161c11a00000001', 3, 'a tag'],
     ['a record of cbor-x', 'a16161d9dfff83191000816161 01', 3, 'a tag'],
     ['undefined', 'a16161f7', 3, 'undefined'],
+    ['undefined before another pair', 'a26161f7616201', 3, 'undefined'],
     ['simple value 0', 'a16161e0', 3, 'an unknown simple value'],
     ['simple value 32', 'a16161f820', 3, 'an unknown simple value'],
     ['false in two bytes', 'a16161f814', 3, 'an unknown simple value'],
@@ -61,6 +62,7 @@ describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byt
     ['an array one element short', 'a1616182 01', 3, 'an array longer than the message'],
     ['a head that is cut', 'a1616119 01', 3, 'ends in the middle'],
     ['a float that is cut', 'a16161fb0000', 3, 'ends in the middle'],
+    ['a map whose first value takes the rest', 'a2616163616263', 7, 'ends in the middle'],
     ['a map that has only begun', 'a1', 0, 'a map longer than the message'],
   ])('%s', (_, bytes, offset, problem) => {
     expect(checkProfile(hex(bytes))).toEqual({ offset, problem })
