@@ -165,6 +165,13 @@ describe('a response (PROTOCOL 4): too_large comes before malformed', () => {
     expect(full.length).toBe(RESPONSE_BYTES_MAX)
     expect(readResponse(full)).toHaveProperty('response')
   })
+
+  test('only what a component has under `payload` is one', () => {
+    const long = Array.from({ length: 64 }, (_, i) => `${i}`.padStart(64, 'x'))
+    expect(readValue(withComponent({ requires: long }))).toHaveProperty('response')
+    const elsewhere = altered({ payload: payload(2000) })
+    expect(readValue(elsewhere)).toMatchObject({ reason: 'malformed', detail: 'unknown key "payload"' })
+  })
 })
 
 test('packetDigest is the SHA-256 of the bytes (PROTOCOL 12)', () => {
