@@ -170,6 +170,17 @@ describe('a contingency (PROTOCOL 8)', () => {
     expect(since(stage)).toEqual(['HOLD'])
   })
 
+  it('G5: waits for a vehicle that is not heard, however long, and goes on where it was', () => {
+    const stage = new Stage(core).engage()
+    stage.obeys = false
+    stage.streaming = false
+    stage.run(20_000)
+    const from_ms = stage.now_ms
+    stage.streaming = true
+    stage.run(500)
+    expect(new Set(stage.modesSent(from_ms))).toEqual(new Set(['HOLD']))
+  })
+
   it('is none where the catalog says so', () => {
     const stage = lost('none').run(1000)
     expect(since(stage)).toEqual([])

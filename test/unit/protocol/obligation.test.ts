@@ -342,6 +342,14 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       expect(stage.obligations).toEqual([])
     })
 
+    it('G1: what comes again may not rest on what rests on the old one: a cycle over the ids of the plan', () => {
+      const stage = new Stage(core, { catalog: notices }).fly()
+      stage.say([range, velocity('v', 5), n, m])
+      stage.run(1200)
+      expect(reasons(recover(stage, [{ ...n, requires: ['m'] }]))).toEqual(['prerequisite_cycle'])
+      expect(stage.run(6000).lastPhase('m')).toBe('released')
+    })
+
     it('opens one where none is open: dependents that do not come again are withdrawn into it', () => {
       const stage = new Stage(core, { catalog: notices }).fly()
       stage.say([range, velocity('v', 5), n, m])

@@ -22,6 +22,15 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.lastPhase('g')).toBe('failed taken_over')
   })
 
+  it('by HOLD is the pilot also where a contingency of before had led to it', () => {
+    const stage = new Stage(core).engage().set({ 'battery.remaining': 10 }).run(1000).set({ 'battery.remaining': 90 })
+    expect(stage.run(1200).modesSent()).toEqual(['OFFBOARD', 'HOLD'])
+    stage.say([range, goto('h', 20)])
+    expect(stage.run(1000).lastPhase('h')).toBe('dispatched')
+    stage.show({ mode: 'HOLD' })
+    expect(stage.lastPhase('h')).toBe('failed taken_over')
+  })
+
   it('is none while the engagement is not confirmed and the last effect explains the mode', () => {
     const stage = new Stage(core).fly()
     stage.say([range, goto('g', 30)])
