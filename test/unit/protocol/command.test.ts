@@ -133,6 +133,16 @@ describe('a command (PROTOCOL 8)', () => {
       expect(stage.commands()).toEqual(['LAND'])
     })
 
+    it('and gone on, is not judged by what is shown later', () => {
+      const stage = new Stage(core, { obeys: false }).fly()
+      stage.say([plain('land')])
+      stage.run(30).show({ mode: 'LAND' }).run(600)
+      stage.show({ landed: 'ON_GROUND' }).show({ mode: 'HOLD' }).run(600)
+      expect(stage.lastPhase('land')).toBe('acknowledged')
+      stage.show({ armed: false }).run(10)
+      expect(stage.lastPhase('land')).toBe('completed')
+    })
+
     it('as the last frame of a take-off, goes on when the state shows it', () => {
       const stage = grounded().run(10).acknowledge(CMD.setMode).run(10).acknowledge(CMD.arm).show({ armed: true })
       stage.run(30).show({ mode: 'TAKEOFF', landed: 'TAKING_OFF' }).run(490)
@@ -252,7 +262,9 @@ describe('a command (PROTOCOL 8)', () => {
     it('before any ACK, as often as the catalog says, with the same bytes', () => {
       const stage = new Stage(core, { obeys: false, catalog }).fly()
       stage.say([plain('land')])
-      stage.run(3000)
+      stage.run(490)
+      expect(stage.commands()).toEqual(['LAND', 'LAND', 'LAND'])
+      stage.run(2510)
       expect(stage.lastPhase('land')).toBe('failed unacknowledged')
       const frames = stage.sent.slice(0, 3)
       expect(frames.map((s) => s.mode)).toEqual(['LAND', 'LAND', 'LAND'])

@@ -20,6 +20,7 @@ import {
   type Said,
   SCOUT,
   Stage,
+  takeoff,
   velocity,
 } from './stage.ts'
 
@@ -439,6 +440,19 @@ describe.each(cores)('rules at the gate (PROTOCOL 13), %s', (_, core) => {
       const from_ms = stage.now_ms
       stage.run(2000)
       expect(stage.commands(from_ms)).toEqual([])
+    })
+
+    it('does nothing to what stands disarmed on the ground, unless an effect is under way there', () => {
+      const rules = rule('down', 'state_change', 'drained', 'invoke_action(land)')
+      const drain = (stage: Stage): Stage => stage.set({ 'battery.remaining': 45, map: 2 })
+      const resting = new Stage(core, { catalog, rules }).run(1000)
+      expect(drain(resting).run(500).commands()).toEqual([])
+      const armed = new Stage(core, { catalog, rules }).run(1000).show({ armed: true })
+      expect(drain(armed).commands()).toEqual(['LAND'])
+      const starting = new Stage(core, { catalog, rules, obeys: false }).run(1000)
+      starting.say([takeoff('t')])
+      expect(drain(starting).lastPhase('t')).toBe('failed rule')
+      expect(starting.commands()).toEqual(['HOLD', 'LAND'])
     })
 
     it('G5: never under pilot control', () => {

@@ -58,6 +58,14 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       expect(stage.lastPhase('ask')).toMatch(/session_changed$/)
     })
 
+    it('sends nothing for a setpoint that had not engaged', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, goto('g', 30)])
+      stage.run(100).operate('restart').run(2000)
+      expect(stage.lastPhase('g')).toBe('failed session_changed')
+      expect(stage.commands()).toEqual([])
+    })
+
     it('goes on with a contingency that was under way', () => {
       const stage = new Stage(core).engage()
       stage.obeys = false

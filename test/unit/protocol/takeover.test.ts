@@ -160,6 +160,10 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(stage.modesSent()).toEqual(['OFFBOARD'])
     })
 
+    it('is none while we have no setpoint under way', () => {
+      expect(report(new Stage(core).fly(), 200, 2000).control.pilot_control).toBe(false)
+    })
+
     it('is a target beside ours as well', () => {
       expect(report(new Stage(core).engage(), 30, 1000, 0.001).control.pilot_control).toBe(true)
     })
