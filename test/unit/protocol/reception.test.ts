@@ -259,35 +259,51 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     expect(stage.run(300).say(tied(0))).toMatchObject({ accepted: true })
   })
 
-  it('that starts a plan has no room that a command under way and what it rests on still take', () => {
+  describe('while a command is under way, and what it rests on with it', () => {
+    const after = '    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land'
     const catalog = referenceCatalog(SCOUT, CHAINED, [
-      '    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
-      '    may_require: { notice.operator: released }\n    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
+      `    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n${after}`,
+      `    may_require: { notice.operator: released }\n${after}`,
     ])
-    const stage = new Stage(core, { catalog }).fly()
-    stage.say(many(256), { response: 'full' }, 'scout')
-    for (let i = 1; i < 3; i++) {
-      stage.run(300).say(
-        many(256).map((c) => ({ ...c, id: `${c.id}-${i}` })),
-        { recovers: 'full' },
-        'scout',
-      )
+    /** So many responses of another agent fill the core, and a landing rests on 255 notices. */
+    const landing = (others: number): Stage => {
+      const stage = new Stage(core, { catalog }).fly()
+      for (let i = 0; i < others; i++) {
+        const more = many(256).map((c) => ({ ...c, id: `${c.id}-${i}` }))
+        stage.run(300).say(more, i === 0 ? { response: 'full' } : { recovers: 'full' }, 'scout')
+      }
+      const chained = many(255).map((c, i) => ({ ...c, requires: i + 64 < 255 ? [`n${i + 64}`] : [] }))
+      stage.say([
+        ...chained,
+        plain(
+          'land',
+          'land',
+          chained.slice(0, 64).map(({ id }) => id),
+        ),
+      ])
+      stage.run(1000)
+      expect(stage.lastPhase('land')).toBe('acknowledged')
+      return stage
     }
-    const chained = many(255).map((c, i) => ({ ...c, requires: i + 64 < 255 ? [`n${i + 64}`] : [] }))
-    stage.say([
-      ...chained,
-      plain(
-        'land',
-        'land',
-        chained.slice(0, 64).map(({ id }) => id),
-      ),
-    ])
-    stage.run(1000)
-    expect(stage.lastPhase('land')).toBe('acknowledged')
-    expect(stage.say([notice('more')])).toMatchObject({ accepted: false, reason: 'no_capacity' })
-    stage.show({ landed: 'ON_GROUND', armed: false }).run(1000)
-    expect(stage.lastPhase('land')).toBe('completed')
-    expect(stage.say([notice('more')])).toMatchObject({ accepted: true })
+    const land = (stage: Stage): void => {
+      stage.show({ landed: 'ON_GROUND', armed: false }).run(1000)
+      expect(stage.lastPhase('land')).toBe('completed')
+    }
+
+    it('a new plan has no room that they still take', () => {
+      const stage = landing(3)
+      expect(stage.say([notice('more')])).toMatchObject({ accepted: false, reason: 'no_capacity' })
+      land(stage)
+      expect(stage.say([notice('more')])).toMatchObject({ accepted: true })
+    })
+
+    it('a superseded plan takes room until it has ended, and no longer', () => {
+      const stage = landing(2)
+      expect(stage.say(many(256), { response: 'next' })).toMatchObject({ accepted: true })
+      expect(stage.say([notice('more')], { recovers: 'next' })).toMatchObject({ reason: 'no_capacity' })
+      land(stage)
+      expect(stage.say([notice('more')], { recovers: 'next' })).toMatchObject({ accepted: true })
+    })
   })
 
   it('cites any of the newest 256 snapshots, not the one before', () => {
