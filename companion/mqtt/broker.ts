@@ -22,6 +22,8 @@ export async function startBroker(address: string): Promise<Broker> {
   const aedes = await Aedes.createBroker()
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
+    // A response must not wait until the companion's kernel acknowledges what came before it: that takes up to 40 ms.
+    socket.setNoDelay(true)
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     aedes.handle(socket)

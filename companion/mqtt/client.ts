@@ -4,6 +4,7 @@
 // while there is no link, and what was under way is not sent again. What must be known after an outage is retained state,
 // and the daemon publishes that afresh in `onConnected`.
 
+import { Socket } from 'node:net'
 import mqtt from 'mqtt'
 import { parseTopic, root, type Topic } from './topics.ts'
 
@@ -86,6 +87,8 @@ export function connect(options: ClientOptions): Client {
   }
 
   client.on('connect', () => {
+    // Nor do verdicts wait for the broker's acknowledgement of what went before.
+    if (client.stream instanceof Socket) client.stream.setNoDelay(true)
     subscribe([`${below}/response/+`, `${below}/operator/+`, context], () => {
       linked = true
       linkedAt_ms = Date.now()

@@ -4,11 +4,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
+import { connect as connectSocket, createServer, type Server, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import mqtt, { type MqttClient } from 'mqtt'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type Broker, startBroker } from '../../../companion/mqtt/broker.ts'
 import { type Client, connect } from '../../../companion/mqtt/client.ts'
 import { type Topic, topicName } from '../../../companion/mqtt/topics.ts'
@@ -363,4 +363,15 @@ describe('MQTT without a broker', () => {
     expect(broker.port).toBeGreaterThan(0)
     await expect(startBroker(`127.0.0.1:${broker.port}`)).rejects.toThrow('EADDRINUSE')
   })
+})
+
+test('no packet waits for the acknowledgement of the one before it: neither end of the link keeps small ones back', async () => {
+  const undelayed = vi.spyOn(Socket.prototype, 'setNoDelay')
+  open.push(() => undelayed.mockRestore())
+  const broker = await startBroker('127.0.0.1:0')
+  open.push(() => broker.close())
+  const { events } = companion(broker.port, 4)
+  await events.until((event) => event === 'connected')
+  const ends = undelayed.mock.contexts as Socket[]
+  expect(ends.map(({ localPort, remotePort }) => [localPort, remotePort].indexOf(broker.port)).sort()).toEqual([0, 1])
 })
