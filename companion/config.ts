@@ -8,7 +8,7 @@ import { loadCatalog } from '../src/catalog/load.ts'
 import { Source } from '../src/catalog/source.ts'
 import { suggestion } from '../src/catalog/suggestion.ts'
 import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
-import { Policy } from '../src/protocol/policy.ts'
+import type { Policy } from '../src/protocol/policy.ts'
 import { readText } from './file.ts'
 
 export interface Config {
@@ -128,9 +128,13 @@ export function readCatalog({ catalog }: Config): Catalog {
   return loadCatalog(readText('catalog', catalog), relative(process.cwd(), catalog), PROFILES)
 }
 
-/** The rules that it names, against that catalog; undefined where it names none. Throws `RuleError`. */
-export function readPolicy({ rules }: Config, catalog: Catalog): Policy | undefined {
+/**
+ * The rules that it names, against that catalog; undefined where it names none: then their parser is not loaded either, which
+ * would take a fifth of the companion's memory. Rejects with `RuleError`.
+ */
+export async function readPolicy({ rules }: Config, catalog: Catalog): Promise<Policy | undefined> {
   if (rules.length === 0) return undefined
+  const { Policy } = await import('../src/protocol/policy.ts')
   const files = rules.map((file) => ({ file: relative(process.cwd(), file), text: readText('rules', file) }))
   return new Policy(files, catalog)
 }

@@ -52,7 +52,7 @@ export interface DaemonOptions {
 export async function startDaemon(config: Config, options: DaemonOptions = {}): Promise<Daemon> {
   const log = options.log ?? pino({ level: 'silent' })
   const catalog = readCatalog(config)
-  const policy = readPolicy(config, catalog)
+  const policy = await readPolicy(config, catalog)
   const journal = new FileJournal(config.journal)
   journal.prove()
   // The first calls of a core are slow: they happen before anybody relies on it.

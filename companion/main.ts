@@ -3,15 +3,13 @@
 
 import { createInterface } from 'node:readline'
 import { Argument, Command, InvalidArgumentError } from 'commander'
-import { RuleError } from '../src/agentspec/index.ts'
+import { RuleError } from '../src/agentspec/problem.ts'
 import { CatalogError } from '../src/catalog/catalog.ts'
 import { check } from './commands/check.ts'
 import { setContext } from './commands/context.ts'
-import { type DomainOptions, readDomain } from './commands/domain.ts'
+import type { DomainOptions } from './commands/domain.ts'
 import { brokerOf, type GroundOptions } from './commands/ground.ts'
-import { guide } from './commands/guide.ts'
 import { operator, VERBS, type Verb } from './commands/operator.ts'
-import { checkFiles, runTrace, scoreTrace } from './commands/rules.ts'
 import { run } from './commands/run.ts'
 import { sim } from './commands/sim.ts'
 import { submit } from './commands/submit.ts'
@@ -115,6 +113,7 @@ onGround(program.command('watch'))
   .description('print every topic of a vehicle as JSON lines: {at, topic, retain, value}')
   .action((options: GroundOptions) => watch(brokerOf(options), print, warn))
 
+// Loaded by who uses it: the parser of rules alone would take a fifth of the memory of the companion.
 const rules = program.command('rules').description('check AgentSpec rules, run them over recorded steps, score them')
 const inDomain = (command: Command): Command =>
   command
@@ -126,13 +125,19 @@ inDomain(rules.command('check'))
   .description('check rule text, or rules as data; every mistake with file, line and column')
   .argument('<file...>', 'rule files; - is stdin')
   .option('--print', 'print the rules as text')
-  .action((files: string[], options: DomainOptions & { print?: boolean }) => checkFiles(files, options, print))
+  .action(async (files: string[], options: DomainOptions & { print?: boolean }) => {
+    const { checkFiles } = await import('./commands/rules.ts')
+    await checkFiles(files, options, print)
+  })
 
 inDomain(rules.command('run'))
   .description('which rule is violated at which step of a recorded trace')
   .argument('<file>', 'rule file')
   .requiredOption('--trace <file>', 'steps of agents, one a line of JSON: {case, event, action, state, payload}')
-  .action((file: string, options: DomainOptions & { trace: string }) => runTrace(file, options, print))
+  .action(async (file: string, options: DomainOptions & { trace: string }) => {
+    const { runTrace } = await import('./commands/rules.ts')
+    await runTrace(file, options, print)
+  })
 
 inDomain(rules.command('score'))
   .description('precision and recall by labels, each miss and false stop by name; exit code 0 if there is none, else 2')
@@ -140,12 +145,19 @@ inDomain(rules.command('score'))
   .requiredOption('--labels <file>', 'one a line of JSON: {case, unsafe, category, held_out}')
   .option('--trace <file>', 'the steps (default: trace.jsonl beside the labels)')
   .action(async (file: string, options: DomainOptions & { labels: string; trace?: string }) => {
+    const { scoreTrace } = await import('./commands/rules.ts')
     process.exitCode = await scoreTrace(file, options, print)
   })
 
 inDomain(rules.command('guide'))
   .description('grammar, vocabulary, examples and a JSON Schema of rules as data, for whoever writes rules')
-  .action(async (options: DomainOptions) => print(guide(await readDomain(options)).join('\n')))
+  .action(async (options: DomainOptions) => {
+    const [{ guide }, { readDomain }] = await Promise.all([
+      import('./commands/guide.ts'),
+      import('./commands/domain.ts'),
+    ])
+    print(guide(await readDomain(options)).join('\n'))
+  })
 
 try {
   await program.parseAsync()
