@@ -445,7 +445,7 @@ function catalogText(evidence: string): string {
   }, text)
 }
 
-async function freeTcpPort(): Promise<number> {
+export async function freeTcpPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
@@ -454,7 +454,7 @@ async function freeTcpPort(): Promise<number> {
   return port
 }
 
-async function freeUdpPort(): Promise<number> {
+export async function freeUdpPort(): Promise<number> {
   const socket = createSocket('udp4').bind(0, '127.0.0.1')
   await once(socket, 'listening')
   const { port } = socket.address()
