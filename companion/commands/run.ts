@@ -3,9 +3,13 @@
 import { pino } from 'pino'
 import { loadConfig } from '../config.ts'
 import { startDaemon } from '../daemon.ts'
+import { warmUp } from '../warmup.ts'
 
 /** What a reader of the log that has stopped reading can cost, bytes; beyond that lines are dropped, never flight. */
 const BACKLOG_BYTES = 1 << 20
+
+/** From here on the engine gets little faster, and this takes less than a second. */
+const WARM_UP_ROUNDS = 1_000
 
 /** Runs until a signal or a fatal error and gives the exit code. Throws where it cannot start. */
 export async function run(file: string): Promise<number> {
@@ -13,6 +17,7 @@ export async function run(file: string): Promise<number> {
   const stderr = pino.destination({ fd: 2, sync: false, maxLength: BACKLOG_BYTES })
   stderr.on('error', () => {}) // nor does one that has gone away
   const log = pino({ level: config.log.level, base: { vehicle: config.vehicle } }, stderr)
+  warmUp(WARM_UP_ROUNDS)
   const daemon = await startDaemon(config, { log })
   let signals = 0
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

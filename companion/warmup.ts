@@ -1,0 +1,109 @@
+// What a process does for the first time it does slowly. Before anybody relies on it, the engine flies plan after plan of a
+// catalog of its own to nowhere, so that the first response of a flight is judged no later than the thousandth.
+
+import { loadCatalog } from '../src/catalog/load.ts'
+import { CORE_HASH, loadCore } from '../src/core/wasm.ts'
+import { LANDED, MODES } from '../src/profile/profile.ts'
+import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
+import { Runtime } from '../src/protocol/runtime.ts'
+import { encode } from '../src/response/write.ts'
+
+const CATALOG = `
+catalog: 1
+vehicle: px4-multirotor
+evidence: { max_age: 60s }
+state:
+  armed: { max_age: 3500ms }
+  landed: { max_age: 500ms }
+  gps.fix: { max_age: 500ms }
+  position.lat: { max_age: 300ms }
+  position.lon: { max_age: 300ms }
+  home.lat: { max_age: 3s }
+  home.lon: { max_age: 3s }
+  home.amsl: { max_age: 3s }
+agents:
+  planner: { may: [report.range, goto], rate: 100Hz }
+components:
+  report.range:
+    kind: report
+    support: { fix: state.gps.fix >= 3 }
+    effect: { report: [position.lat, position.lon] }
+  goto:
+    kind: action
+    payload:
+      lat: { type: number, unit: deg, min: -90, max: 90 }
+      lon: { type: number, unit: deg, min: -180, max: 180 }
+      alt: { type: number, unit: m, min: 4, max: 60 }
+    support:
+      near_home: distance(payload.lat, payload.lon, state.home.lat, state.home.lon) <= 280
+    watches: [landed]
+    gate: { flying: state.armed && state.landed == landed.IN_AIR }
+    requires: [report.range]
+    uses: flight
+    effect:
+      setpoint: position-global
+      rate: 10Hz
+      done: distance(payload.lat, payload.lon, state.position.lat, state.position.lon) <= 1.5
+      within: 120s
+      otherwise: hold
+`
+
+const WORLD: Readonly<Record<string, number>> = {
+  armed: 1,
+  mode: MODES.indexOf('HOLD'),
+  mode_intended: MODES.indexOf('HOLD'),
+  landed: LANDED.indexOf('IN_AIR'),
+  critical: 0,
+  'estimator.ok': 1,
+  'gps.fix': 3,
+  'position.lat': 47,
+  'position.lon': 8,
+  'home.lat': 47,
+  'home.lon': 8,
+  'home.amsl': 500,
+}
+
+const ROUND_MS = 20
+
+/** Judges so many responses, each of which supersedes the one before, and returns how many frames they would have sent. */
+export function warmUp(rounds: number): number {
+  const catalog = loadCatalog(CATALOG, 'warmup', [px4Multirotor])
+  const observations = Object.entries(WORLD).map(([name, value]) => {
+    return { field: catalog.fields.findIndex((field) => field.name === name), value }
+  })
+  let frames = 0
+  const runtime = new Runtime({
+    catalog,
+    core: loadCore,
+    coreHash: CORE_HASH,
+    port: {
+      send: () => {
+        frames++
+        return true
+      },
+    },
+    journal: { read: () => undefined, write: () => {} },
+    random: () => new Uint8Array(8),
+    wall: () => 0,
+    version: '',
+  })
+  let snapshot = ''
+  let now_ms = 0
+  runtime.start(now_ms)
+  runtime.connected(1, 1, now_ms)
+  for (let generation = 1; generation <= rounds; generation++) {
+    now_ms += ROUND_MS
+    const report = { message: 0, boot_ms: undefined, observations, target: undefined }
+    for (const { topic, value } of runtime.observe(report, now_ms, now_ms)) {
+      if (topic === 'snapshot') snapshot = (value as { snapshot: string }).snapshot
+    }
+    const lat = 47 + (generation % 1000) * 1e-6
+    const components = [
+      { id: 'range', type: 'report.range', payload: {} },
+      { id: 'act', type: 'goto', payload: { lat, lon: 8, alt: 20 }, requires: ['range'] },
+    ]
+    const response = encode({ v: 1, response: `r${generation}`, generation, snapshot, components })
+    for (const { value } of runtime.receive('planner', response, false, now_ms)) encode(value)
+  }
+  return frames
+}
