@@ -244,7 +244,8 @@ describe('the CBOR profile (PROTOCOL 4): against other libraries', () => {
     const key = (i: number): string => `62${(0x61 + Math.floor(i / 26)).toString(16)}${(0x61 + (i % 26)).toString(16)}`
     const head = count < 24 ? (0xa0 + count).toString(16) : `b8${count.toString(16)}`
     const keys = Array.from({ length: count }, (_, i) => key(i))
-    const message = (names: readonly string[]): Uint8Array => hex(`${head} ${names.map((name) => `${name}01`).join(' ')}`)
+    const message = (names: readonly string[]): Uint8Array =>
+      hex(`${head} ${names.map((name) => `${name}01`).join(' ')}`)
     expect(checkProfile(message(keys))).toBeUndefined()
     for (const [i, j] of [
       [0, 1],
