@@ -1,6 +1,7 @@
 // What must be refused, said through the MQTT door: each kind with its reason word, and after each the next good response
 // goes through (PROTOCOL 4, 5; G5).
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Agent,
@@ -133,10 +134,12 @@ describe('refused as a whole', () => {
     }
   })
 
-  it('an agent that says too much at once', async () => {
+  it('an agent that says too much at once, until a second later', async () => {
     const drafts = Array.from({ length: 12 }, () => encode(agent.draft({ agent: 'scout', components: [notice('a')] })))
     const verdicts = await Promise.all(drafts.map((bytes) => agent.verdictOn(bytes, 'scout')))
     expect(verdicts.map((v) => v.reason)).toContain('rate_limited')
+    await sleep(1100)
+    expect(await agent.respond({ agent: 'scout', components: [notice('a')] })).toMatchObject({ accepted: true })
   })
 
   it('an agent that the operator has revoked, until it is restored', async () => {
