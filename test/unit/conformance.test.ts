@@ -254,6 +254,27 @@ describe.each(cores)('%s', (_, make) => {
     }
   })
 
+  test('a string equals itself alone: every byte counts, and how many there are', () => {
+    const payload = [{ name: 'pad', kind: 'string', optional: false }] as const
+    const words = ['', 'n', 'nort', 'north', 'North', 'nortH', 'norths', 'northern pad', 'Nørth']
+    const types = words.map((value) =>
+      type(Kind.notice, { payload, support: clauses({ op: 'text', slot: 0, value, guarded: false }) }),
+    )
+    const core = load(make, image([], types))
+    core.snapshot(0)
+    for (const word of words) {
+      const said = core.admit(
+        batch(
+          1,
+          words.map((_, t) => candidate(t, { payload: [word] })),
+        ),
+        0,
+      )
+      expect(words.filter((_, t) => said[t]!.reason === Reason.none)).toEqual([word])
+      forget(core, said)
+    }
+  })
+
   test('G5: of as many fields as there can be, each is seen in its own tense and no other', () => {
     const fields = Array.from({ length: FIELDS_MAX }, (_, f) => field(`f${f}`, 100, true))
     const asked = [0, 1, 63, 64, 127, 128, 191, 192, 254, 255]

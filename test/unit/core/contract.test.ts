@@ -72,6 +72,7 @@ const sealed: Stage = () => {
   made.core.addMayRequire!(0, 0, Phase.completed)
   made.core.addFrame!(0, 84, 8, -1, 1)
   made.core.addContingency!(76, 8)
+  made.core.addPredicate!(NO_TYPE, made.write(number(1)))
   return seal(made)
 }
 
@@ -193,6 +194,7 @@ const within: readonly Row[] = [
   ['a string right after the id', admitting(1), (made) => say(made, 4, 6)],
   ['an empty string at the end', admitting(1), (made) => say(made, 10, 0)],
   ['the most prerequisites in all', connected, (made) => admit(made, [])],
+  ['the last predicate', sealed, ({ core }) => core.predicate!(0, 0, 0)],
   ['an end in the last phase', retained, ({ core }) => core.end!(1, Phase.uncertain)],
   ['an end in the first', retained, ({ core }) => core.end!(1, Phase.completed)],
   ['the record of what is ended', ended(Phase.failed), ({ core }) => core.recordAt!(1)],
@@ -251,6 +253,8 @@ const beyond: readonly Row[] = [
   ['a binding again', retained, ({ core }) => core.bindRetained!()],
   ['an instance too many', filled, (made) => admit(made, [])],
   ['a prerequisite too many in all', connected, (made) => admit(made, [], [0])],
+  ['a predicate that is not there', sealed, ({ core }) => core.predicate!(1, 0, 0)],
+  ['an instance for a predicate of state alone', retained, ({ core }) => core.predicate!(0, 1, 0)],
   ['a frame of nothing', sealed, ({ core }) => core.frame!(1, 0, 0, 0, 0)],
   ['done of nothing', sealed, ({ core }) => core.done!(1, 0, 0)],
   ['the number 0', retained, ({ core }) => core.recordAt!(0)],
