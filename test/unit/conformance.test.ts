@@ -308,6 +308,26 @@ describe.each(cores)('%s', (_, make) => {
     }
   })
 
+  test('G5: of several fields that are not seen the lowest is named, and an unknown one before a stale one', () => {
+    const fields = Array.from({ length: FIELDS_MAX }, (_, f) => field(`f${f}`, 100))
+    const asked = [1, 70, 254]
+    const read = clauses(...asked.map((f) => both('ge', now(f), num(0))))
+    const core = load(make, image(fields, [type(Kind.notice, { support: read })]))
+    const said = (): unknown => {
+      const [admitted] = core.admit(batch(core.snapshot(200), [candidate(0)]), 200)
+      return [admitted!.reason, admitted!.detail]
+    }
+    expect(said()).toEqual([Reason.state_unknown, 1])
+    core.observe(1, 0, 0)
+    expect(said()).toEqual([Reason.state_unknown, 70])
+    core.observe(70, 0, 0)
+    expect(said()).toEqual([Reason.state_unknown, 254])
+    core.observe(254, 0, 0)
+    expect(said()).toEqual([Reason.state_stale, 1])
+    core.observe(1, 0, 200)
+    expect(said()).toEqual([Reason.state_stale, 70])
+  })
+
   test('G4: capacity counts what is kept, and comes back when it is released', () => {
     const what = image([], [type(Kind.notice, { mayRequire: [{ type: 0, phase: Phase.released }] })])
     const core = load(make, what)
