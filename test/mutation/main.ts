@@ -177,11 +177,13 @@ await Promise.all(
 )
 
 const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
-const drawn = options.all ? 'all' : { of: every.length, most: SAMPLE, seed: SEED }
-const result = count(outcomes, { core, commit, sample: last?.sample ?? drawn }, last)
+const drawn = options.all ? 'all' : { most: SAMPLE, seed: SEED }
+const result = count(every, outcomes, { core, commit, sample: last?.sample ?? drawn }, last)
 if (!options.only && !options.id) writeFileSync(resultFile, `${JSON.stringify(result, undefined, 2)}\n`)
 
 const { killed, hung, survived, same, invalid } = result.total
-console.log(`${killed} killed, ${hung} hung, ${survived} survived: ${result.score} %`)
+console.log(
+  `${killed} killed, ${hung} hung, ${survived} survived: ${result.score} %, about ${result.estimate} % of all ${every.length}`,
+)
 console.log(`not counted: ${same} the same bytes, ${invalid} not valid`)
 for (const id of result.survivors) console.log(`${explained.has(id) ? 'explained' : 'NOT EXPLAINED'}: ${id}`)

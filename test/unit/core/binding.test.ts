@@ -142,6 +142,14 @@ test('G2: whichever byte of the record is flipped between admission and gate, th
   }
 })
 
+test('G2: a byte of the record that is flipped in a lease ends it', () => {
+  const { core, sequence } = bound()
+  expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
+  core.record(sequence)[20]! ^= 1
+  const no = { decision: 'deny', reason: Reason.binding_mismatch, detail: -1 }
+  expect(core.frame(sequence, 0, 0, 0, 0)).toEqual(no)
+})
+
 test('G4: a sequence is never used again, and a forgotten instance is not retained', () => {
   const { core, sequence } = bound()
   core.end(sequence, Phase.superseded)
