@@ -161,6 +161,7 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       stage.run(10).acknowledge(CMD.setMode, 4).run(1200)
       expect(stage.phases('n').at(-1)).toBe('released')
       expect(stage.lastPhase('hold')).toBe('failed refused')
+      expect(stage.snapshot.plans[0].components).toEqual({ range: 'released', n: 'released' })
       const verdict = recover(stage, [range, goto('far', 30, ['range', 'hold'])])
       expect(verdict.components[1]).toMatchObject({ reason: 'unknown_prerequisite', detail: 'hold' })
     })

@@ -572,6 +572,8 @@ describe('rules beside the gate (PROTOCOL 13)', () => {
     const rules = rule('down', 'state_change', 'drained', 'invoke_action(land)')
     const stage = flying(core, rules).run(500)
     stage.operate('restart').run(3000)
+    stage.set({ 'battery.remaining': Number.NaN, map: 2 }).run(500)
+    expect(tellings(stage).at(-1)).toBe('invoke_action by @down')
     expect(stage.modesSent()).toEqual([])
     const stopping = flying(core, rule('blind', 'state_change', 'drained', 'stop')).run(500)
     stopping.say([range, goto('g', 30)])

@@ -44,6 +44,7 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: 'x', recovers: 'x' })],
     ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: s.snapshot.snapshot.replace(/\d+$/, '999') })],
     ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: `ffffffffffffffff-1` })],
+    ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: s.snapshot.snapshot.replace(/\d+$/, '9999999999') })],
     ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: `${s.snapshot.snapshot}x` })],
     ['unknown_snapshot', (s) => s.say([notice('n')], { snapshot: `x${s.snapshot.snapshot}` })],
     ['evidence_expired', (s) => s.say([notice('n')], { snapshot: old(s), recovers: 'x' })],

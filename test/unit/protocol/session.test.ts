@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CoreFactory } from '../../../src/core/core.ts'
 import { cores } from '../../oracle/cores.ts'
-import { CMD, goto, notice, plain, range, Stage, takeoff } from './stage.ts'
+import { CMD, goto, notice, plain, range, referenceCatalog, Stage, takeoff } from './stage.ts'
 
 describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
   const next = (stage: Stage, options = {}): Stage =>
@@ -86,6 +86,26 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       expect(stage.commands()).toEqual(['HOLD', 'arm', 'disarm', 'HOLD'])
     })
 
+    it('undoes a take-off that has left the ground by landing', () => {
+      const stage = new Stage(core, { obeys: false }).run(1000)
+      stage.say([takeoff('t')])
+      stage.run(10).acknowledge(CMD.setMode).run(10).acknowledge(CMD.arm).show({ armed: true })
+      expect(stage.commands()).toEqual(['HOLD', 'arm', 'takeoff'])
+      stage.show({ landed: 'IN_AIR', mode: 'TAKEOFF' }).run(10).operate('restart').run(300)
+      expect(stage.commands()).toEqual(['HOLD', 'arm', 'takeoff', 'LAND'])
+      expect(stage.control.pilot_control).toBe(false)
+    })
+
+    it('stops what the old session had left flying to setpoints', () => {
+      const catalog = referenceCatalog(['otherwise: hold', 'otherwise: none'])
+      const stage = new Stage(core, { catalog }).engage().set({ 'battery.remaining': 10 }).run(500)
+      expect(stage.commands()).toEqual(['OFFBOARD'])
+      stage.set({ mode: Number.NaN }).operate('restart').run(1000)
+      expect(stage.commands()).toEqual(['OFFBOARD'])
+      stage.show({ mode: 'OFFBOARD' }).run(500)
+      expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
+    })
+
     it('goes on with what is left of an undo', () => {
       const stage = new Stage(core, { obeys: false }).run(1000)
       stage.say([takeoff('t')])
@@ -134,6 +154,12 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       expect(stage.commands()).toEqual(['OFFBOARD'])
     })
 
+    it('after which nothing is sent, even if the setpoint mode is still shown', () => {
+      const stage = new Stage(core).engage()
+      stage.observeBoot(33, 90_000).observeBoot(33, 1000).run(2000)
+      expect(stage.commands()).toEqual(['OFFBOARD'])
+    })
+
     it('is another identity too', () => {
       const stage = new Stage(core).engage()
       const { session } = stage.control
@@ -149,7 +175,7 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
   })
 
   describe('a trap of the core', () => {
-    const trapping = (): { factory: CoreFactory; armed: { now: boolean } } => {
+    const trapping = (where = 'admit'): { factory: CoreFactory; armed: { now: boolean } } => {
       const armed = { now: false }
       const factory: CoreFactory = (image, session, environment) => {
         const made = core(image, session, environment)
@@ -160,7 +186,7 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
             const value: unknown = Reflect.get(target, key, target)
             if (typeof value !== 'function') return value
             return (...args: unknown[]) => {
-              if (armed.now && key === 'admit') poisoned = true
+              if (armed.now && key === where) poisoned = true
               if (poisoned) throw new Error('trapped')
               return value.apply(target, args)
             }
@@ -187,6 +213,16 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       expect(stage.say([range])).toMatchObject({ reason: 'agent_revoked' })
       stage.operate('restore', { agent: 'planner' })
       expect(stage.say([range])).toMatchObject({ accepted: true })
+    })
+
+    it('G3: after a first frame has left, before that could be said, is told as failed', () => {
+      const { factory, armed } = trapping('reach')
+      const stage = new Stage(factory, { obeys: false }).fly()
+      armed.now = true
+      stage.say([plain('hold')])
+      armed.now = false
+      expect(stage.commands()).toEqual(['HOLD'])
+      expect(stage.phases('hold')).toEqual(['retained', 'failed session_changed'])
     })
 
     it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])('G5: a now of %s or one that goes back is one', (now_ms) => {

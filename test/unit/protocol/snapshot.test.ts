@@ -41,6 +41,13 @@ describe('a snapshot (PROTOCOL 2, 12)', () => {
     expect(count(stage) - before).toBeLessThanOrEqual(1)
   })
 
+  it('is not taken for a change of what the catalog does not declare', () => {
+    const stage = new Stage(core).run(1000)
+    const before = count(stage)
+    stage.set({ mode_intended: 5 }).run(10)
+    expect(count(stage)).toBe(before)
+  })
+
   it('says state, versions, what is unknown or stale, generations, plans and obligations', () => {
     const stage = new Stage(core).fly()
     stage.say([range, goto('g', 30), goto('h', 60, ['range', 'g']), goto('far', 9000)])
