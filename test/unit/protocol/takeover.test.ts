@@ -49,6 +49,22 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.control.pilot_control).toBe(true)
   })
 
+  it('is what only an effect before the last one explained, or one that ended before its mode command', () => {
+    const stage = new Stage(core).run(1000)
+    stage.say([takeoff('t')])
+    stage.run(500).show({ landed: 'IN_AIR' }).run(100).set({ 'position.alt': 9 }).show({ mode: 'HOLD' }).run(100)
+    stage.say([range, goto('g', 30)])
+    stage.run(500).arrive(goto('g', 30)).run(2000)
+    expect(stage.modesSent().slice(-2)).toEqual(['OFFBOARD', 'HOLD'])
+    stage.say([range, goto('g', 30)])
+    stage.run(100).set({ 'battery.remaining': 10 }).run(100)
+    expect(stage.lastPhase('g')).toBe('failed unsupported')
+    for (const mode of ['TAKEOFF', 'OFFBOARD'] as const) {
+      expect(stage.show({ mode }).run(10).control.pilot_control).toBe(true)
+      expect(stage.show({ mode: 'HOLD' }).run(10).operate('resume').control.pilot_control).toBe(false)
+    }
+  })
+
   it('is none when a landing of a session that began in the air ends in HOLD, before the disarm is heard', () => {
     const stage = new Stage(core, { found: 'HOLD' }).run(2000)
     stage.say([plain('land')])
