@@ -76,6 +76,23 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.lastPhase('land')).toBe('completed')
   })
 
+  it.each(['a landing that was asked for', 'one that is a contingency'])(
+    'during %s is none on the ground in a mode that we set, and one otherwise',
+    (which) => {
+      const landing = (): Stage => {
+        const stage = new Stage(core, { catalog: referenceCatalog(['otherwise: hold', 'otherwise: land']) }).engage()
+        if (which === 'one that is a contingency') stage.set({ 'battery.remaining': 10 })
+        else stage.say([plain('land')])
+        expect(stage.run(500).modesSent()).toEqual(['OFFBOARD', 'LAND'])
+        return stage
+      }
+      const latched = (stage: Stage, mode: Mode): boolean => stage.show({ mode }).run(10).control.pilot_control
+      expect(latched(landing(), 'OFFBOARD')).toBe(true)
+      expect(latched(landing().show({ landed: 'ON_GROUND' }), 'OFFBOARD')).toBe(false)
+      expect(latched(landing().show({ landed: 'ON_GROUND' }), 'POSITION')).toBe(true)
+    },
+  )
+
   it('while disarmed latches nothing', () => {
     const stage = new Stage(core).run(1000).show({ mode: 'POSITION' }).run(1000)
     expect(stage.control.pilot_control).toBe(false)
@@ -296,13 +313,31 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(stage.commands()).toEqual([])
     })
 
-    it('asks after an arm frame, though the vehicle is still shown disarmed', () => {
-      const free = `    gate:
+    /** A hold that may be asked for at any time. */
+    const anytime = referenceCatalog(SCOUT, [
+      `    gate:
       flying: state.armed
     may_require: { takeoff: completed, goto: completed, velocity: completed }
     wait: 20min # it may stand at the end of a long plan
-    uses: flight\n`
-      const stage = new Stage(core, { catalog: referenceCatalog(SCOUT, [free, '']), obeys: false }).run(1000)
+    uses: flight\n`,
+      '',
+    ])
+
+    it.each(['armed', 'landed'])('asks when `%s` was heard long ago', (field) => {
+      const hold = (stage: Stage): string | undefined => {
+        stage.say([plain('hold')])
+        return stage.lastPhase('hold')
+      }
+      const stage = new Stage(core, { catalog: anytime }).run(1000).show({ mode: 'POSITION' })
+      stage.world.delete(field)
+      expect(hold(stage.run(400))).toBe('dispatched')
+      const later = new Stage(core, { catalog: anytime }).run(1000).show({ mode: 'POSITION' })
+      later.world.delete(field)
+      expect(hold(later.run(4000))).toBe('blocked not_in_control')
+    })
+
+    it('asks after an arm frame, though the vehicle is still shown disarmed', () => {
+      const stage = new Stage(core, { catalog: anytime, obeys: false }).run(1000)
       stage.say([takeoff('t')])
       stage.run(10).acknowledge(176).run(10)
       expect(stage.commands()).toEqual(['HOLD', 'arm'])
