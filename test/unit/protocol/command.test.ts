@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
-import { CLICK, CMD, goto, plain, range, referenceCatalog, Stage, takeoff } from './stage.ts'
+import { CLICK, CMD, goto, plain, range, referenceCatalog, SCOUT, Stage, takeoff } from './stage.ts'
+
+/** The landing uses no resource, so only an outstanding ACK keeps it back. */
+const FREE_LANDING: [string, string] = [
+  '    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
+  '    wait: 20min\n    expires: 10s\n    effect:\n      command: land',
+]
 
 describe('a command (PROTOCOL 8)', () => {
   /** On the ground, and the autopilot does only what the test says. */
@@ -230,6 +236,16 @@ describe('a command (PROTOCOL 8)', () => {
       expect(stage.lastPhase('hold')).toBe('retained resource_busy')
     })
 
+    it('from a setpoint that flies on, keeps them away for 5 s, not longer', () => {
+      const stage = new Stage(core, { obeys: false, catalog: referenceCatalog(SCOUT, FREE_LANDING) }).fly()
+      stage.say([range, goto('g', 30)])
+      stage.run(220).show({ mode: 'OFFBOARD' }).run(1000)
+      stage.say([plain('land')], {}, 'scout')
+      expect(stage.run(4000).lastPhase('land', 'scout')).toBe('retained resource_busy')
+      expect(stage.run(600).lastPhase('land', 'scout')).toBe('dispatched')
+      expect(stage.lastPhase('g')).toBe('dispatched')
+    })
+
     it('and gone on, keeps the others of its MAV_CMD away for 5 s, not longer', () => {
       const stage = new Stage(core, { obeys: false }).fly()
       stage.say([plain('land')])
@@ -244,12 +260,7 @@ describe('a command (PROTOCOL 8)', () => {
   })
 
   it('is one outstanding per MAV_CMD: a second one defers until it is answered', () => {
-    // The landing uses no resource here, so only the outstanding ACK keeps it back.
-    const free = referenceCatalog([
-      '    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land',
-      '    wait: 20min\n    expires: 10s\n    effect:\n      command: land',
-    ])
-    const stage = new Stage(core, { obeys: false, catalog: free }).fly()
+    const stage = new Stage(core, { obeys: false, catalog: referenceCatalog(FREE_LANDING) }).fly()
     stage.say([plain('hold'), plain('land')])
     expect(stage.phases('land')).toEqual(['retained', 'retained resource_busy'])
     stage.run(10).acknowledge(CMD.setMode)
@@ -272,9 +283,9 @@ describe('a command (PROTOCOL 8)', () => {
     })
 
     it('and is outstanding until each of its frames is answered', () => {
-      const free = referenceCatalog([
-        '    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land\n',
-        '    wait: 20min\n    expires: 10s\n    effect:\n      command: land\n      retransmit: 2\n',
+      const free = referenceCatalog(FREE_LANDING, [
+        '      command: land\n',
+        '      command: land\n      retransmit: 2\n',
       ])
       const stage = new Stage(core, { obeys: false, catalog: free }).fly()
       stage.say([plain('land'), plain('hold')])

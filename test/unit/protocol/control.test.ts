@@ -69,6 +69,13 @@ describe('the operator (PROTOCOL 10)', () => {
   })
 
   describe('a verb', () => {
+    it('is told once: `control` is published when it changes, and only then', () => {
+      const stage = new Stage(core).fly()
+      const before = stage.values('control').length
+      expect(stage.run(1000).values('control')).toHaveLength(before)
+      expect(stage.operate('pause').run(1000).values('control')).toHaveLength(before + 1)
+    })
+
     it('moves the counter by one', () => {
       const stage = new Stage(core).fly()
       const { n } = stage.control

@@ -186,6 +186,7 @@ describe.each(cores)('the final dispatch gate (PROTOCOL 7), %s', (_, core) => {
       const said = stage.values('outcome/planner').findLast((o) => o.component === 'g')
       expect(said.detail).toBe(detail)
       expect(stage.values('outcome/planner').findLast((o) => o.component === 'h').detail).toBe('g')
+      expect(stage.obligations.at(-1).detail).toBe(detail)
       expect(stage.obligations.at(-1)).toMatchObject({
         component: 'g',
         reason,

@@ -341,6 +341,7 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
         ])
       }
       expect(stage.obligations).toEqual([])
+      expect(reasons(recover(stage, [{ ...m, id: 'later' }]))).toEqual([undefined])
     })
 
     it('G1: what comes again may not rest on what rests on the old one: a cycle over the ids of the plan', () => {

@@ -28,7 +28,7 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       { topic: 'snapshot', value: { v: 1, session, unknown: expect.arrayContaining(['mode', 'map']) } },
       {
         topic: 'control',
-        value: { v: 1, session, n: 0, paused: false, pilot_control: false, revoked: [], pending: [] },
+        value: { v: 1, session, n: 0, paused: false, pilot_control: false, revoked: [], pending: [], uncertain: [] },
       },
     ])
   })

@@ -9,7 +9,9 @@ describe('a takeover (PROTOCOL 8)', () => {
     (mode) => {
       const stage = new Stage(core).engage()
       const sent = stage.sent.length
-      stage.show({ mode }).run(2000)
+      const { n } = stage.show({ mode }).control
+      stage.run(2000)
+      expect(stage.control.n).toBe(n)
       expect(stage.lastPhase('g')).toBe('failed taken_over')
       expect(stage.sent.length).toBe(sent)
       expect(stage.control.pilot_control).toBe(true)
@@ -59,7 +61,7 @@ describe('a takeover (PROTOCOL 8)', () => {
     stage.say([range, goto('g', 30)])
     stage.run(100).set({ 'battery.remaining': 10 }).run(100)
     expect(stage.lastPhase('g')).toBe('failed unsupported')
-    for (const mode of ['TAKEOFF', 'OFFBOARD'] as const) {
+    for (const mode of ['OFFBOARD', 'TAKEOFF'] as const) {
       expect(stage.show({ mode }).run(10).control.pilot_control).toBe(true)
       expect(stage.show({ mode: 'HOLD' }).run(10).operate('resume').control.pilot_control).toBe(false)
     }

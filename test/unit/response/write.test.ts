@@ -51,6 +51,7 @@ describe('what goes out keeps the profile (PROTOCOL 12)', () => {
     ['undefined in an array', { a: [undefined] }, 'encode: value.a[0] is no value of the profile'],
     ['an array', [1], 'encode: not a map'],
     ['nothing', undefined, 'encode: not a map'],
+    ['null', null, 'encode: not a map'],
   ])('%s throws', (_, value, message) => {
     expect(() => encode(value)).toThrow(new TypeError(message))
   })
