@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
+import type { Mode } from '../../../src/profile/profile.ts'
 import { CMD, goto, plain, range, referenceCatalog, type Said, Stage, takeoff, velocity } from './stage.ts'
 
 describe('a contingency (PROTOCOL 8)', () => {
@@ -31,8 +32,12 @@ describe('a contingency (PROTOCOL 8)', () => {
     expect(told(stage)).toEqual([])
   })
 
-  it('is not shown by the mode alone: the intended mode must follow', () => {
-    const stage = lost().show({ mode: 'HOLD', intended: 'OFFBOARD' }).set({ 'battery.remaining': 90 }).run(50)
+  it.each<[Mode, Mode]>([
+    ['HOLD', 'OFFBOARD'],
+    ['OFFBOARD', 'HOLD'],
+  ])('is not shown by mode %s while %s is intended: both must follow', (mode, intended) => {
+    const stage = lost().run(10).acknowledge(CMD.setMode)
+    stage.show({ mode, intended }).set({ 'battery.remaining': 90 }).run(50)
     stage.say([range, goto('h', 20)])
     stage.run(10)
     expect(stage.lastPhase('h')).toBe('retained resource_busy')
