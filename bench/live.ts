@@ -1,7 +1,7 @@
 // npm run bench:live [-- PART ...] [--quick] [--wire S] [--loop S] [--gates N] [--flood HZ] [--broker URL] [--source] [--json FILE]
 //
 // What only a running companion shows, on real sockets of loopback: how long an action takes to the wire, how late the tick
-// comes, what it costs; and what a million gates leave behind. docs/benchmarks.md says what each figure is.
+// comes, what it costs; and what a million gates leave behind. docs/performance.md says what each figure is.
 
 import { writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'

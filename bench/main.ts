@@ -2,7 +2,7 @@
 // npm run bench -- --check
 //
 // Measures the figures, all or those that are named, and prints them beside what the paper reports and what this project
-// promises itself. docs/benchmarks.md says what each figure is. --check compares ratios instead, and fails (check.ts).
+// promises itself. docs/performance.md says what each figure is. --check compares ratios instead, and fails (check.ts).
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

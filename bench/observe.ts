@@ -1,5 +1,5 @@
 // Observing: a GLOBAL_POSITION_INT, 20 times a second of PX4's 400 messages, from its bytes to the state table and through a
-// whole step of the engine (PROTOCOL 2). What waits is offered to the gate in every step, so a waiting plan is the dear case.
+// whole step of the engine (PROTOCOL 2), with and without a plan that waits.
 
 import { loadCore } from '../src/core/wasm.ts'
 import { layout } from '../src/profile/frame.ts'
