@@ -6,6 +6,7 @@ import { decode } from './decode.ts'
 import { digest } from './digest.ts'
 import { frame } from './frame.ts'
 import { gate } from './gate.ts'
+import { judgement } from './judgement.ts'
 import { observe } from './observe.ts'
 import { peers } from './peers.ts'
 import { response } from './response.ts'
@@ -14,6 +15,7 @@ import type { Work } from './work.ts'
 /** By name: each makes its works anew, with cores and engines of their own. */
 export const figures: Readonly<Record<string, () => Work[]>> = {
   decode,
+  judgement,
   admission,
   response,
   gate,
