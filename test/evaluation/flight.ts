@@ -62,9 +62,9 @@ class Flight {
   readonly #pending: Step[]
   readonly #due: { at_ms: number; step: Step }[] = []
   /** The response's own bytes, as the agent wrote it. */
-  #packet: Uint8Array | undefined
-  #firstSnapshot = ''
-  #arrives_ms: number
+  readonly #packet: Uint8Array
+  readonly #firstSnapshot: string
+  readonly #arrives_ms: number
   readonly #happened = new Set<string>()
   /** Of the present life: how many of the publications and frames have been looked at. */
   #heard = 0
@@ -93,15 +93,16 @@ class Flight {
     if (trial.starts === 'flying') this.#stage.fly()
     this.#stage.run(1100, TICK_MS) // a snapshot of it has been published
     this.#arrives_ms = this.#stage.now_ms + trial.thinks_ms
-    this.#write()
+    this.#firstSnapshot = this.#stage.snapshot.snapshot
+    this.#packet = this.#response('r1', trial.response, this.#firstSnapshot, undefined)
     this.#occur('written')
   }
 
   run(): Score {
     this.#last_ms = this.#arrives_ms
     while (this.#stage.now_ms < this.#last_ms + LASTS_MS) {
-      if (this.#packet !== undefined && this.#arrives_ms <= this.#stage.now_ms && !this.#happened.has('arrived')) {
-        this.#alive(() => this.#deliver(this.#packet!))
+      if (this.#arrives_ms <= this.#stage.now_ms && !this.#happened.has('arrived')) {
+        this.#alive(() => this.#deliver(this.#packet))
         this.#occur('arrived')
         this.#watch()
       }
@@ -182,12 +183,6 @@ class Flight {
 
   // What is said
 
-  #write(): void {
-    const { response } = this.#trial
-    this.#firstSnapshot = this.#stage.snapshot.snapshot
-    this.#packet = this.#response('r1', response, this.#firstSnapshot, undefined)
-  }
-
   #response(name: string, said: readonly Said[], snapshot: string, recovers: string | undefined): Uint8Array {
     const components = said.map(({ id, type, payload, requires }) => ({
       id,
@@ -235,25 +230,22 @@ class Flight {
   #take(step: Step): void {
     const stage = this.#stage
     if (step.set !== undefined) stage.set(numbered(step.set))
-    for (const name of step.silence ?? []) stage.world.delete(name)
     if (step.pilot !== undefined) stage.show({ mode: step.pilot as Mode })
     if (step.replay !== undefined) {
       for (const { after_ms, values } of recorded(step.replay)) stage.later(after_ms, () => stage.set(values))
     }
-    if (step.autopilot !== undefined) {
-      stage.obeys = step.autopilot !== 'mute'
-      stage.down = step.autopilot === 'unreachable'
-    }
-    if (step.again !== undefined) this.#deliver(step.again === 'bytes' ? this.#packet! : reworded(this.#packet!))
+    if (step.autopilot === 'mute') stage.obeys = false
+    if (step.autopilot === 'unreachable') stage.down = true
+    if (step.again !== undefined) this.#deliver(step.again === 'bytes' ? this.#packet : reworded(this.#packet))
     if (step.say !== undefined) {
       const { response, components, recovers, cites } = step.say
       const snapshot = cites === 'first' ? this.#firstSnapshot : stage.snapshot.snapshot
       this.#deliver(this.#response(response, components, snapshot, recovers ? 'r1' : undefined))
     }
-    if (step.operate === 'approve' || step.operate === 'refuse') {
+    if (step.operate !== undefined) {
       const [asked] = (stage.control as unknown as { pending: { consent: string }[] }).pending
       if (asked !== undefined) stage.operate(step.operate, { consent: asked.consent })
-    } else if (step.operate !== undefined) stage.operate(step.operate)
+    }
     if (step.corrupt !== undefined) this.#corrupt(step.corrupt)
     if (step.crash === 'now') throw new Crash()
     if (step.crash !== undefined) this.#crashAt = step.crash

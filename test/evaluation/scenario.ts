@@ -39,14 +39,13 @@ const Step = z.strictObject({
   after: Time.default('0ms'),
   /** What happens, one of: */
   set: z.record(z.string(), z.union([z.number(), z.string(), z.null()])).optional(),
-  silence: z.array(z.string()).optional(),
   pilot: z.string().optional(),
   /** Fields go on as they went in a flight of test/fixtures, from this second of it. */
   replay: z
     .strictObject({ recording: z.string(), from: z.number(), to: z.number(), fields: z.array(z.string()) })
     .optional(),
   /** The autopilot answers nothing from now on; or nothing gets out to it. */
-  autopilot: z.enum(['mute', 'unreachable', 'answers']).optional(),
+  autopilot: z.enum(['mute', 'unreachable']).optional(),
   /** The first packet once more: the same bytes, or the same words in other bytes. */
   again: z.enum(['bytes', 'words']).optional(),
   say: z
@@ -57,7 +56,7 @@ const Step = z.strictObject({
       components: z.array(Said).min(1),
     })
     .optional(),
-  operate: z.enum(['approve', 'refuse', 'pause', 'resume']).optional(),
+  operate: z.enum(['approve', 'refuse']).optional(),
   /** The bound record of an uncrossed component is altered in memory. */
   corrupt: z
     .strictObject({
