@@ -30,7 +30,10 @@ const WORLD = [
   { name: 'fix', value: 3 },
   { name: 'armed', value: 1 },
 ] as const
-const [BATTERY, LAT, LON, HEIGHT, FIX, ARMED] = [0, 1, 2, 3, 4, 5] as const
+export const [BATTERY, LAT, LON, HEIGHT, FIX, ARMED] = [0, 1, 2, 3, 4, 5] as const
+export const FIELDS = WORLD.map(({ name }) => field(name, 1000, name === 'armed'))
+/** What an action of this catalog says: where to. */
+export const PAYLOAD = ['lat', 'lon', 'alt'].map((name) => ({ name, kind: 'number', optional: false }) as const)
 /** Legs rest on legs, and everything on everything: at the phase in which its kind is completed. */
 export const LEG = 0
 export const FLIGHT = 1
@@ -42,7 +45,7 @@ const mayRequire = [LEG, FLIGHT, REPORT, NOTICE].map((other) => ({
 }))
 
 const action: Partial<TypeImage> = {
-  payload: ['lat', 'lon', 'alt'].map((name) => ({ name, kind: 'number', optional: false })),
+  payload: PAYLOAD,
   support: clauses(
     both('ge', now(BATTERY), num(25)),
     both('le', { op: 'distance', args: [slot(0), slot(1), now(LAT), now(LON)] }, num(300)),
@@ -65,18 +68,15 @@ const setpoint = frame(
   ],
   { message: 86, length: 53, stamp: 0, sends: Number.POSITIVE_INFINITY },
 )
-const IMAGE = image(
-  WORLD.map(({ name }) => field(name, 1000, name === 'armed')),
-  [
-    type(Kind.setpoint, { ...action, frames: [setpoint, command] }),
-    type(Kind.command, { ...action, frames: [command, command, command] }),
-    type(Kind.report, {
-      support: clauses(both('ge', now(BATTERY), num(0)), both('ge', now(FIX), num(3))),
-      mayRequire,
-    }),
-    type(Kind.notice, { mayRequire }),
-  ],
-)
+const IMAGE = image(FIELDS, [
+  type(Kind.setpoint, { ...action, frames: [setpoint, command] }),
+  type(Kind.command, { ...action, frames: [command, command, command] }),
+  type(Kind.report, {
+    support: clauses(both('ge', now(BATTERY), num(0)), both('ge', now(FIX), num(3))),
+    mayRequire,
+  }),
+  type(Kind.notice, { mayRequire }),
+])
 
 const NEAR = [47.3978, 8.5456, 10]
 const FAR = [48.3978, 8.5456, 10]

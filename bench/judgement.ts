@@ -5,12 +5,10 @@ import { CANDIDATE_BYTES, CANDIDATES_AT, INPUT_AT, Kind, Phase, Reason } from '.
 import type { Candidate } from '../src/core/core.ts'
 import type { Expression } from '../src/core/expression.ts'
 import { loadCore } from '../src/core/wasm.ts'
-import { both, candidate, clauses, field, image, load, now, num, slot, type } from '../test/oracle/sketch.ts'
-import { legs } from './core.ts'
+import { both, clauses, forget, image, now, num, slot, type } from '../test/oracle/sketch.ts'
+import { ARMED, BATTERY, FIELDS, FIX, Flying, HEIGHT, LAT, LON, legs, PAYLOAD } from './core.ts'
 import type { Work } from './work.ts'
 
-const WORLD = { battery: 90, lat: 47.397742, lon: 8.545594, height: 10, fix: 3, armed: 1 } as const
-const [BATTERY, LAT, LON, HEIGHT, FIX, ARMED] = [0, 1, 2, 3, 4, 5] as const
 const TYPES = 8
 const COMPONENTS = 32
 
@@ -34,10 +32,10 @@ interface Halfway {
   offer(candidate: Candidate): void
 }
 
-function judging(name: string, own: Expression): Work<number> {
+function judging(name: string, own: Expression): Work<void> {
   const types = Array.from({ length: TYPES }, (_, t) =>
     type(Kind.setpoint, {
-      payload: ['lat', 'lon', 'alt'].map((field) => ({ name: field, kind: 'number', optional: false })),
+      payload: PAYLOAD,
       support: clauses(
         both('ge', now(BATTERY), num(25 + t)),
         own,
@@ -48,38 +46,25 @@ function judging(name: string, own: Expression): Work<number> {
       mayRequire: Array.from({ length: TYPES }, (_, other) => ({ type: other, phase: Phase.completed })),
     }),
   )
-  const core = load(
-    loadCore,
-    image(
-      Object.keys(WORLD).map((f) => field(f, 1000, f === 'armed')),
-      types,
-    ),
-  )
-  for (const [i, value] of Object.values(WORLD).entries()) core.observe(i, value, 0)
-  const snapshot = core.snapshot(0)
-  const candidates = legs(COMPONENTS, 2 * COMPONENTS).map(({ id, requires }, i) =>
-    candidate(i % TYPES, { id, payload: [47.3978, 8.5456, 10], requires }),
-  )
+  const { core, snapshot, now_ms } = new Flying(loadCore, image(FIELDS, types))
+  const candidates = legs(COMPONENTS, 2 * COMPONENTS).map((leg, i) => ({ ...leg, type: i % TYPES }))
   const halfway = core as unknown as Halfway
   const said = (i: number, word: number): number => halfway.words[(CANDIDATES_AT + i * CANDIDATE_BYTES) / 4 + word]!
-  const judge = (): number => {
-    halfway.core.judge()
-    return said(COMPONENTS - 1, 0)
-  }
   return {
     name: `judge: ${name}`,
     before: () => {
-      halfway.core.openAdmission(COMPONENTS, 0, 0, 1, snapshot, halfway.writeText('agent/plan', INPUT_AT), 0)
+      halfway.core.openAdmission(COMPONENTS, 0, 0, 1, snapshot, halfway.writeText('agent/plan', INPUT_AT), now_ms)
       for (const each of candidates) halfway.offer(each)
     },
-    run: judge,
+    run: () => halfway.core.judge(),
     after: () => {
       halfway.core.bindRetained()
-      const sequences = candidates.map((_, i) => said(i, 3))
-      for (const sequence of sequences) core.end(sequence, Phase.superseded)
-      for (const sequence of sequences) core.release(sequence)
+      forget(
+        core,
+        candidates.map((_, i) => ({ sequence: said(i, 3) })),
+      )
     },
-    didIt: (reason) => reason === Reason.none && candidates.every((_, i) => said(i, 0) === Reason.none),
+    didIt: () => candidates.every((_, i) => said(i, 0) === Reason.none),
   }
 }
 

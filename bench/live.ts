@@ -4,9 +4,9 @@
 // comes, what it costs; and what a million gates leave behind. docs/performance.md says what each figure is.
 
 import { writeFileSync } from 'node:fs'
-import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Load, type Loop, loop } from './loop.ts'
+import { machine, machineWords } from './machine.ts'
 import { Rig, type RigOptions } from './rig.ts'
 import { type Soak, soak } from './soak.ts'
 import type { Spread } from './spread.ts'
@@ -42,15 +42,6 @@ const wire_s = positive('wire', values.quick ? 3 : 20)
 const loop_s = positive('loop', values.quick ? 2 : 20)
 const gates = positive('gates', values.quick ? 20_000 : 1_000_000)
 const flood = positive('flood', 2000)
-
-const machine = {
-  cpu: cpus()[0]?.model ?? 'unknown',
-  cores: cpus().length,
-  arch: process.arch,
-  platform: process.platform,
-  node: process.version,
-  load: loadavg()[0]!,
-}
 
 const LOADS: readonly Load[] = [
   { name: 'idle', flood: 0, dense: false },
@@ -132,7 +123,7 @@ async function live(): Promise<object> {
   }
 }
 
-print(`${machine.cpu}, ${machine.cores} cores, load ${machine.load.toFixed(1)}, Node ${machine.node}`)
+print(machineWords)
 const measured = {
   machine,
   ...((isWanted('wire') || isWanted('loop')) && (await live())),

@@ -6,11 +6,11 @@
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { CORE_HASH, warm } from '../src/core/wasm.ts'
 import { check } from './check.ts'
 import { figures } from './figures.ts'
+import { machine, machineWords } from './machine.ts'
 import { head, legend, row } from './table.ts'
 import { type Effort, isLongEnough, type Measured, measure, once } from './work.ts'
 
@@ -44,19 +44,8 @@ function commit(): string {
   }
 }
 
-const machine = {
-  cpu: cpus()[0]?.model ?? 'unknown',
-  cores: cpus().length,
-  load: loadavg()[0]!,
-  platform: process.platform,
-  arch: process.arch,
-  node: process.version,
-}
 const made = { core: CORE_HASH, commit: commit() }
-console.log(
-  `${machine.cpu}, ${machine.cores} cores, load ${machine.load.toFixed(1)}, ${machine.platform} ${machine.arch}, ` +
-    `Node ${machine.node}\ncore ${made.core.slice(0, 16)}, commit ${made.commit}\n`,
-)
+console.log(`${machineWords}\ncore ${made.core.slice(0, 16)}, commit ${made.commit}\n`)
 
 warm()
 if (values.check) {

@@ -2,9 +2,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { PROJECT } from '../test/e2e/flight-line.ts'
 
-const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 /** After this a process that was asked to end is ended. */
 const PATIENCE_MS = 5_000
 

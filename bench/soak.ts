@@ -1,9 +1,8 @@
 // Many gates in one core: what is left of them in memory, and how long the longest took. The work is that of `gate.ts`.
 
 import { performance } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { gate } from './gate.ts'
+import { heap } from './heap.ts'
 import { type Spread, Times } from './spread.ts'
 
 export interface Soak {
@@ -43,15 +42,6 @@ export function soak(gates: number): Soak {
     heap_bytes: { before: before.heap, after: heap() },
     wasm_bytes: { before: before.wasm, after: memory.buffer.byteLength },
   }
-}
-
-/** What is in use, bytes, once the collector has taken the rest. */
-function heap(): number {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  collect()
-  collect()
-  return process.memoryUsage().heapUsed
 }
 
 /** Nobody but the core's own file sees its memory: it is caught as the first core is made. */

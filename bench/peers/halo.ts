@@ -84,10 +84,11 @@ function final(name: string, decides: string, judge: (flying: Flying, sequence: 
           flying.beat()
         },
         run: () => judge(flying, sequences[next++]!),
-        after: () => {
-          for (const sequence of sequences) flying.core.end(sequence, Phase.superseded)
-          for (const sequence of sequences) flying.core.release(sequence)
-        },
+        after: () =>
+          forget(
+            flying.core,
+            sequences.map((sequence) => ({ sequence })),
+          ),
         kept: ({ decision }) => [decision === 'allow'],
       }
     },

@@ -5,8 +5,7 @@
 // if a door never says one of its words, which of a few inputs nobody expects.
 
 import { parseArgs } from 'node:util'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { heap } from '../../bench/heap.ts'
 import { cbor } from './cbor.ts'
 import { mavlink } from './mavlink.ts'
 import { type Door, fuzz, type Tally, unsaid } from './run.ts'
@@ -28,12 +27,7 @@ const SLOW_MS = 5000
 const RUNS_FOR_EVERY_WORD = 50_000
 const GROWTH_MAX_MB = 16
 
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-const heap_MB = (): number => {
-  collect()
-  return process.memoryUsage().heapUsed / 2 ** 20
-}
+const heap_MB = (): number => heap() / 2 ** 20
 
 const number = (value: number): string => Math.round(value).toLocaleString('en')
 const list = (of: ReadonlyMap<string, number>): string =>

@@ -1,18 +1,11 @@
 // The profile of PROTOCOL 4 once more, over cborg's tokens: what the door is compared with. cborg's own decoder would not do:
 // it mends invalid UTF-8, drops a byte order mark and lets a break stand as a value.
 
-import { type DecodeOptions, type Token, Tokenizer, Type } from 'cborg'
+import { type Token, Tokenizer, Type } from 'cborg'
 import { DEPTH_MAX } from '../../src/response/profile.ts'
 import type { Value, ValueMap } from '../../src/response/read.ts'
+import { STRICT } from '../unit/response/cbor.ts'
 
-const STRICT: DecodeOptions = {
-  allowIndefinite: false,
-  allowUndefined: false,
-  allowInfinity: false,
-  allowNaN: false,
-  allowBigInt: false,
-  retainStringBytes: true,
-}
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export interface Reading {
@@ -35,7 +28,7 @@ class Reader {
   readonly #payloads: number[] = []
 
   constructor(bytes: Uint8Array) {
-    this.#tokens = new Tokenizer(bytes, STRICT)
+    this.#tokens = new Tokenizer(bytes, { ...STRICT, retainStringBytes: true })
   }
 
   message(): Reading {

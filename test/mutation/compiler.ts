@@ -6,15 +6,20 @@ import asc from 'assemblyscript/asc'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/**
- * The module's bytes, or undefined where it does not compile. Level 3 is the build's own; level 1 means the same and is
- * there in half the time.
- */
-export async function compile(level: 1 | 3, file?: string, source?: string): Promise<Uint8Array | undefined> {
-  let bytes: Uint8Array | undefined
+/** What came of it: the module's bytes, or what the compiler says against them. */
+export type Compiled = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly error: string }
+
+/** Level 3 is the build's own; level 1 means the same and is there in half the time, level 0 sooner still. */
+export async function compile(level: 0 | 1 | 3, file?: string, source?: string): Promise<Compiled> {
+  let bytes: Uint8Array<ArrayBuffer> | undefined
+  let said = ''
   const flags = ['--config', 'assembly/asconfig.json', '--optimizeLevel', `${level}`, '--outFile', 'core.wasm']
   const { error } = await asc.main(flags, {
-    stderr: { write: () => {} },
+    stderr: {
+      write: (text) => {
+        said += text
+      },
+    },
     listFiles: () => [],
     readFile(name, folder) {
       if (source !== undefined && name === `assembly/${file}`) return source
@@ -25,8 +30,8 @@ export async function compile(level: 1 | 3, file?: string, source?: string): Pro
       }
     },
     writeFile(_, contents) {
-      bytes = contents as Uint8Array
+      bytes = Uint8Array.from(contents as Uint8Array)
     },
   })
-  return error ? undefined : bytes
+  return error || bytes === undefined ? { error: said } : { bytes }
 }

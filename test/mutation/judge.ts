@@ -3,6 +3,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { createVitest } from 'vitest/node'
 import { compile } from './compiler.ts'
 
@@ -49,10 +50,10 @@ function unlessHung(running: Promise<Answer>): Promise<Answer> {
 async function answer(question: Question): Promise<Answer> {
   if (question.ask === 'test') return unlessHung(run(join(folder, question.path)))
   const level = question.ask === 'place' ? 1 : 3
-  const bytes = await compile(level, question.file, question.source)
-  if (!bytes) return 'invalid'
-  if (question.ask === 'place') writeFileSync(join(folder, 'build/core.wasm'), bytes)
-  return Buffer.compare(bytes, originals[level]!) === 0 ? 'same' : 'other'
+  const compiled = await compile(level, question.file, question.source)
+  if ('error' in compiled) return 'invalid'
+  if (question.ask === 'place') writeFileSync(join(folder, 'build/core.wasm'), compiled.bytes)
+  return isDeepStrictEqual(compiled, originals[level]) ? 'same' : 'other'
 }
 
 process.on('message', (question: Question) => {

@@ -11,13 +11,13 @@
 // counts as a survivor unheard. A sample is drawn by a seed: at most SAMPLE mutants of one operator in one file.
 
 import { type ChildProcess, execFileSync, fork } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { parse } from 'yaml'
+import { CORE_HASH } from '../../src/core/wasm.ts'
 import { dice } from '../oracle/sketch.ts'
 import type { Answer, Question } from './judge.ts'
 import { type Mutant, mutantsOf } from './mutator.ts'
@@ -140,11 +140,8 @@ const { values: options } = parseArgs({
     jobs: { type: 'string', default: '1' },
   },
 })
-const core = createHash('sha256')
-  .update(readFileSync(join(root, 'build/core.wasm')))
-  .digest('hex')
 const last: Result | undefined = options.again ? JSON.parse(readFileSync(resultFile, 'utf8')) : undefined
-if (last && last.core !== core) throw new Error('the last result is of another core: a whole run is due')
+if (last && last.core !== CORE_HASH) throw new Error('the last result is of another core: a whole run is due')
 
 const files = readdirSync(join(root, 'assembly')).filter((name) => name.endsWith('.ts') && !WORDS.includes(name))
 const every = files.flatMap((file) => mutantsOf(file, readFileSync(join(root, 'assembly', file), 'utf8')))
@@ -178,7 +175,7 @@ await Promise.all(
 
 const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
 const drawn = options.all ? 'all' : { most: SAMPLE, seed: SEED }
-const result = count(every, outcomes, { core, commit, sample: last?.sample ?? drawn }, last)
+const result = count(every, outcomes, { core: CORE_HASH, commit, sample: last?.sample ?? drawn }, last)
 if (!options.only && !options.id) writeFileSync(resultFile, `${JSON.stringify(result, undefined, 2)}\n`)
 
 const { killed, hung, survived, same, invalid } = result.total

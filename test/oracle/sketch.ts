@@ -85,7 +85,7 @@ export function retain(core: Core, what: Batch, now_ms: number): number[] {
 }
 
 /** Ends and forgets what a batch brought in, last first, so that the next one finds an empty ledger. */
-export function forget(core: Core, admitted: readonly Admitted[]): void {
+export function forget(core: Core, admitted: readonly Pick<Admitted, 'sequence'>[]): void {
   for (const { sequence } of admitted) if (sequence !== 0) core.end(sequence, Phase.superseded)
   for (const { sequence } of admitted) if (sequence !== 0) core.release(sequence)
 }

@@ -2,6 +2,9 @@
 
 import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { type Frame, Framer } from '../../../companion/mavlink/framer.ts'
+import { readTlog } from '../../../companion/mavlink/tlog.ts'
+import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const shared = `${root}../shared/data/`
@@ -21,6 +24,21 @@ export function wholeFlights(): string[] {
   return readdirSync(shared)
     .filter((name) => name.endsWith('.tlog'))
     .map((name) => shared + name)
+}
+
+/** The recorded companion asked for no rates: the estimator spoke once a second. */
+export const RECORDED_AGES = px4Multirotor.fields.map(({ name, maxAge_ms }) => ({
+  maxAge_ms: name === 'estimator.ok' ? 2500 : maxAge_ms,
+}))
+
+/** The frames of a recording, and when each came, ms from the first. */
+export function* frames(path: string): Generator<{ readonly at_ms: number; readonly frame: Frame }> {
+  const framer = new Framer()
+  let start_us: number | undefined
+  for (const { time_us, bytes } of readTlog(path)) {
+    start_us ??= time_us
+    for (const frame of framer.datagram(bytes)) yield { at_ms: (time_us - start_us) / 1e3, frame }
+  }
 }
 
 /** The header of a frame, read here without the code under test. */

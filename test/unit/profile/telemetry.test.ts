@@ -5,7 +5,7 @@ import { fieldOf, layout } from '../../../src/profile/frame.ts'
 import { LANDED, MODES } from '../../../src/profile/profile.ts'
 import { px4Multirotor as px4 } from '../../../src/profile/px4-multirotor.ts'
 import { Telemetry } from '../../../src/profile/telemetry.ts'
-import { fixture, header, px4Fixtures, vtol, wholeFlights } from '../mavlink/recording.ts'
+import { fixture, frames, header, px4Fixtures, RECORDED_AGES, vtol, wholeFlights } from '../mavlink/recording.ts'
 
 const number = (name: string): number => px4.fields.findIndex((field) => field.name === name)
 
@@ -232,32 +232,13 @@ describe('telemetry, G5: what rests on the estimate', () => {
 })
 
 describe('telemetry, recordings', () => {
-  // The recorded companion asked for no rates: ESTIMATOR_STATUS came once a second.
-  const ages = px4.fields.map(({ name, maxAge_ms }) => ({ maxAge_ms: name === 'estimator.ok' ? 2500 : maxAge_ms }))
-
-  function* frames(path: string): Generator<{ now: number; id: number; payload: Uint8Array; autopilot: boolean }> {
-    const framer = new Framer()
-    let start_us: number | undefined
-    for (const { time_us, bytes } of readTlog(path)) {
-      start_us ??= time_us
-      for (const frame of framer.datagram(bytes)) {
-        yield {
-          now: (time_us - start_us) / 1e3,
-          id: frame.message,
-          payload: frame.payload,
-          autopilot: frame.component === 1,
-        }
-      }
-    }
-  }
-
   it('loses the position with the fix and takes it back 3 s after the jump', () => {
-    const table = new Table(ages)
+    const table = new Table(RECORDED_AGES)
     const changes: [number, string][] = []
     let before = ''
-    for (const { now, id, payload, autopilot } of frames(fixture('px4-gps-loss'))) {
-      if (!autopilot) continue
-      table.apply([id, payload], now)
+    for (const { at_ms: now, frame } of frames(fixture('px4-gps-loss'))) {
+      if (frame.component !== 1) continue
+      table.apply([frame.message, frame.payload], now)
       const is = known(table) ? 'known' : unknown(table) ? 'unknown' : before
       if (is !== before) changes.push([Math.round(now / 100) / 10, is])
       before = is
@@ -271,10 +252,10 @@ describe('telemetry, recordings', () => {
 
   it('shows the takeover of the pilot as mode and intended mode', () => {
     const shown: string[] = []
-    const table = new Table(ages)
-    for (const { now, id, payload, autopilot } of frames(fixture('px4-takeover'))) {
-      if (!autopilot) continue
-      table.apply([id, payload], now)
+    const table = new Table(RECORDED_AGES)
+    for (const { at_ms: now, frame } of frames(fixture('px4-takeover'))) {
+      if (frame.component !== 1) continue
+      table.apply([frame.message, frame.payload], now)
       const is = `${MODES[table.get('mode') ?? -1]}/${MODES[table.get('mode_intended') ?? -1]}`
       if (is !== shown.at(-1)) shown.push(is)
     }
@@ -308,7 +289,7 @@ describe('telemetry, recordings', () => {
         arrivals.set(message, times)
       }
 
-      const table = new Table(ages)
+      const table = new Table(RECORDED_AGES)
       const framer = new Framer()
       const stale: Record<string, number[]> = {}
       const expected: Record<string, number[]> = {}

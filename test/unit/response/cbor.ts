@@ -7,7 +7,8 @@ export const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(tex
 /** A map with the one key "a" around the bytes of a value. */
 export const inMap = (value: string): Uint8Array => hex(`a1 6161 ${value}`)
 
-const STRICT: DecodeOptions = {
+/** What cborg can be told of the profile. */
+export const STRICT: DecodeOptions = {
   allowIndefinite: false,
   allowUndefined: false,
   allowInfinity: false,
