@@ -102,13 +102,20 @@ export class Dispatch implements Enforced {
     const verdict = this.#gate(instance, own | this.#effectBarriers(instance, now_ms), now_ms)
     if (verdict === undefined) return false
     if (verdict.decision === 'allow') return this.#cross(instance, verdict.frame, now_ms)
-    const { reason, detail } = verdict
+    const { reason } = verdict
+    const detail = this.#preflightProblem(instance, reason) ?? verdict.detail
     const waitsForOthers = reason === Reason.prerequisite_not_ready || reason === Reason.approval_pending
     instance.waits = waitsForOthers ? { progress: this.#ledger.progress, barriers: own } : undefined
     if (verdict.decision === 'defer') this.defer(instance, reason, detail, now_ms)
     else if (reason === Reason.superseded) this.#ledger.end(instance, Phase.superseded, reason, undefined)
     else this.#ledger.lose(instance, reason === Reason.expired ? Phase.expired : Phase.blocked, reason, detail, now_ms)
     return false
+  }
+
+  /** What the autopilot's parameters have against a setpoint is told in words, for whoever can set them. */
+  #preflightProblem({ is }: Instance, reason: Reason): string | undefined {
+    const guarded = reason === Reason.not_in_control && is.kind === Kind.setpoint
+    return guarded ? this.#flight.preflight() : undefined
   }
 
   /** The core's verdict. Rules are asked about what it would allow, and it is asked again behind them (PROTOCOL 13). */
@@ -164,8 +171,8 @@ export class Dispatch implements Enforced {
     if (busy || steps.some((step) => acks.isBusy(step.command, now_ms))) barriers |= Barrier.resource_busy
     const engages = kind === Kind.setpoint
     const changesMode = engages || steps.some((step) => step.changesMode)
-    const engagedByChance = engages && takeover.foundEngaged
-    if (engagedByChance || (changesMode && !takeover.inControl(now_ms))) barriers |= Barrier.not_in_control
+    const unfit = engages && (takeover.foundEngaged || this.#flight.preflight() !== undefined)
+    if (unfit || (changesMode && !takeover.inControl(now_ms))) barriers |= Barrier.not_in_control
     return barriers
   }
 
@@ -291,6 +298,16 @@ export class Dispatch implements Enforced {
     }
     for (const lease of this.leases) this.#end(lease, failed(Reason.taken_over), now_ms)
     this.#aftermath.abandon(now_ms)
+  }
+
+  /** Nobody knows any more who is heard and obeyed: leases end with their contingency, and no action crosses. */
+  alarm(text: string, now_ms: number): void {
+    this.#publisher.log('error', 'alarm', { text })
+    if (this.#control.pilotControl) return
+    this.#publisher.notice(undefined, { kind: 'alarm', severity: 'alert', text })
+    this.#control.latch()
+    const ending = { phase: Phase.failed, reason: Reason.pilot_control, detail: text }
+    for (const lease of this.leases) this.#end(lease, ending, now_ms)
   }
 
   /** What rules invoke takes the place of everything under way. Never against the pilot. */

@@ -18,6 +18,8 @@ export interface Flight {
   readonly acks: Acknowledgements
   readonly consents: Consents
   readonly policy: Policy | undefined
+  /** What the autopilot's parameters speak against setpoints; undefined where nothing does. */
+  readonly preflight: () => string | undefined
 }
 
 /** The u32 that goes into a frame's time stamp: ms of our monotonic clock. */

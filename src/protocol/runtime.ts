@@ -75,6 +75,7 @@ export class Runtime {
   #round: Round
   #identity: { readonly system: number; readonly component: number } | undefined
   #stopping = false
+  #preflight: string | undefined
   /** Which `control` was published last. */
   #told = { n: -1, session: '', asked: '' }
   /** Of the last step that was judged whole. */
@@ -123,6 +124,24 @@ export class Runtime {
       for (const { field, value } of report.observations) this.#observe(field, value, received_ms, now_ms)
       if (target !== undefined && this.#round.dispatch.isForeign(target, now_ms)) this.#round.dispatch.takenOver(now_ms)
     })
+  }
+
+  /**
+   * What the autopilot's parameters speak against setpoints, in words for whoever can set them; undefined where nothing does.
+   * It stands over sessions: no setpoint crosses, and its denial says why.
+   */
+  preflight(problem: string | undefined, now_ms: number): Publication[] {
+    return this.#step(now_ms, () => {
+      this.#preflight = problem
+    })
+  }
+
+  /**
+   * Who is heard or obeyed on the link is not certain any more: a second autopilot, or somebody who sends as we do. Leases end
+   * with their contingency, and no action crosses until the operator resumes.
+   */
+  alarm(text: string, now_ms: number): Publication[] {
+    return this.#step(now_ms, () => this.#round.dispatch.alarm(text, now_ms))
   }
 
   acknowledge(ack: Acknowledgement, now_ms: number): Publication[] {
@@ -283,6 +302,7 @@ export class Runtime {
       acks: new Acknowledgements(),
       consents: new Consents(core),
       policy,
+      preflight: () => this.#preflight,
     }
     const ledger = new Ledger(session, this.#publisher)
     const aftermath = new Aftermath(flight, session, this.#publisher)

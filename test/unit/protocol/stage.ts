@@ -251,6 +251,16 @@ export class Stage {
     return this
   }
 
+  alarm(text: string): this {
+    this.#take(this.runtime.alarm(text, this.now_ms))
+    return this
+  }
+
+  preflight(problem: string | undefined): this {
+    this.#take(this.runtime.preflight(problem, this.now_ms))
+    return this
+  }
+
   observeBoot(message: number, boot_ms: number): this {
     const report = { message, boot_ms, observations: [], target: undefined }
     this.#take(this.runtime.observe(report, this.now_ms, this.now_ms))
