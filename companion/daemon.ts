@@ -19,16 +19,17 @@ import { Link } from './mavlink/link.ts'
 import { startBroker } from './mqtt/broker.ts'
 import { type Client, connect } from './mqtt/client.ts'
 import type { Topic } from './mqtt/topics.ts'
-import { statustext } from './statustext.ts'
+import { Statustext } from './statustext.ts'
 import { VERSION } from './version.ts'
 
 const TICK_MS = 10
 const HEARTBEAT_MS = 1_000
 /** How long contingencies may take at the end. */
 const SETTLE_MS = 2_500
-const SEVERITY_WARNING = 4
 /** Publications that the log has too; at level debug it has all. */
 const LOGGED = /^(verdict|outcome)\//
+/** What a disk says that takes nothing more. */
+const DISK: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
 export interface Daemon {
   readonly runtime: Runtime
@@ -54,12 +55,13 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   const catalog = readCatalog(config)
   const policy = await readPolicy(config, catalog)
   const journal = new FileJournal(config.journal)
-  journal.prove()
+  proveWritable(journal, log)
   // The first calls of a core are slow: they happen before anybody relies on it.
   warm()
 
   const clock = new Clock()
   const retained = new Map<string, Uint8Array>()
+  const statustext = new Statustext()
   let client: Client | undefined
   let identified = false
   let stopBy_ms = Infinity
@@ -150,8 +152,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     if (retain) retained.set(topic, bytes)
     client?.publish(topic, bytes, { retain, qos: 1 })
     log[LOGGED.test(topic) ? 'info' : 'debug']({ event: 'publication', topic, value })
-    const text = statustext(publication)
-    if (text !== undefined) adapter.say({ message: 'STATUSTEXT', severity: SEVERITY_WARNING, text }, clock.now())
+    statustext.hear(publication)
   }
 
   function hear(topic: Topic, bytes: Uint8Array, isRetained: boolean): void {
@@ -174,8 +175,10 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       const now_ms = clock.now()
       endpoint.tick(now_ms)
       link.tick(now_ms)
+      statustext.tell((line) => adapter.say({ message: 'STATUSTEXT', ...line }, now_ms))
       // Behind the runtime's own tick: a heartbeat says that the whole of it still turns.
-      if (now_ms - heartbeat_ms >= HEARTBEAT_MS && adapter.say({ message: 'HEARTBEAT' }, now_ms)) heartbeat_ms = now_ms
+      const beats = runtime.healthy && now_ms - heartbeat_ms >= HEARTBEAT_MS
+      if (beats && adapter.say({ message: 'HEARTBEAT' }, now_ms)) heartbeat_ms = now_ms
       if (stopBy_ms < Infinity && (runtime.settled || now_ms >= stopBy_ms)) void leave(0)
     })
   }
@@ -240,6 +243,17 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       await ended
     },
     fail,
+  }
+}
+
+/** A disk that is full or read-only denies what is irreversible, and nothing else; any other reason is a mistake. */
+function proveWritable(journal: FileJournal, log: Logger): void {
+  try {
+    journal.prove()
+  } catch (error) {
+    const { message, cause } = error as Error
+    if (!DISK.has((cause as NodeJS.ErrnoException | undefined)?.code ?? '')) throw error
+    log.error({ event: 'journal', message })
   }
 }
 

@@ -1,5 +1,5 @@
-// What outlives the process (PROTOCOL 10, 11): pause, the pilot's latch and revoked agents, in one small JSON file. It is
-// replaced as a whole and synced before `write` returns, so a power cut leaves the old entry or the new one, never a part.
+// What outlives the process (PROTOCOL 8, 10, 11): pause, the pilot's latch, revoked agents and what of the irreversible is
+// open, in one small JSON file. It is replaced as a whole and synced before `write` returns, so a power cut leaves the old entry or the new one, never a part.
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -15,6 +15,9 @@ const schema = z.strictObject({
   paused: z.boolean(),
   pilotControl: z.boolean(),
   revoked: z.array(z.string()),
+  intents: z
+    .array(z.strictObject({ agent: z.string(), type: z.string(), payload: z.record(z.string(), z.unknown()) }))
+    .default([]),
 })
 
 export class FileJournal implements Journal {
@@ -35,8 +38,8 @@ export class FileJournal implements Journal {
     }
     const parsed = schema.safeParse(json(text))
     if (parsed.success) {
-      const { paused, pilotControl, revoked } = parsed.data
-      return { paused, pilotControl, revoked }
+      const { journal: _, ...entry } = parsed.data
+      return entry
     }
     throw new JournalError(
       `journal ${this.#file}: not readable as a journal, so whether the operator had paused or revoked is unknown; ` +
@@ -44,7 +47,7 @@ export class FileJournal implements Journal {
     )
   }
 
-  /** Throws `JournalError` where `write` would: better at the start than when the operator pauses in the air. */
+  /** Throws `JournalError` where `write` would: better known at the start than when the operator pauses in the air. */
   prove(): void {
     const probe = `${this.#file}.probe`
     this.#guarded(() => {
@@ -53,7 +56,7 @@ export class FileJournal implements Journal {
     })
   }
 
-  /** Throws `JournalError` where the entry could not be made durable; the caller must stop then. */
+  /** Throws `JournalError` where the entry could not be made durable. */
   write(entry: JournalEntry): void {
     const next = `${this.#file}.next`
     this.#guarded(() => {
@@ -68,7 +71,7 @@ export class FileJournal implements Journal {
     try {
       step()
     } catch (error) {
-      throw new JournalError(`journal ${this.#file}: ${(error as Error).message}`)
+      throw new JournalError(`journal ${this.#file}: ${(error as Error).message}`, { cause: error })
     }
   }
 }

@@ -36,7 +36,7 @@ const SET_MESSAGE_INTERVAL = 511
 const REQUEST_MESSAGE = 512
 const TEXT_BYTES = 50
 const PARAMETER_BYTES = 16
-const TEXTS_PER_SECOND = 10
+const TEXTS_PER_SECOND = 5
 
 export class Adapter implements Port {
   readonly component: number
@@ -72,7 +72,7 @@ export class Adapter implements Port {
     return this.#put(frame.message, frame.payload)
   }
 
-  /** The second door. False where it has not left: no link, no vehicle yet, or an eleventh STATUSTEXT in a second. */
+  /** The second door. False where it has not left: no link, no vehicle yet, or a sixth STATUSTEXT in a second. */
   say(message: Harmless, now_ms: number): boolean {
     if (message.message === 'HEARTBEAT') {
       return this.#say('HEARTBEAT', {

@@ -127,6 +127,8 @@ export interface Lease {
   readonly undo: { readonly ground: readonly ContingencyName[]; readonly air: readonly ContingencyName[] }
   /** How many more frames may go out before any ACK. */
   readonly retransmit: number
+  /** What it does cannot be undone or done twice: its intent is journalled before it crosses (PROTOCOL 8). */
+  readonly irreversible: boolean
   readonly within_ms: number
   readonly otherwise: ContingencyName | 'none'
   readonly then: ContingencyName | 'none'

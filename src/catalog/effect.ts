@@ -81,7 +81,11 @@ export function loadEffect(shape: ComponentShape, setting: Setting): LoadedEffec
       const loaded = loadSteps(steps(hasIn(setting)), retransmit, setting, [])
       if (loaded === undefined) return undefined
       const lease = { steps: loaded.steps, leads, endsWithHold, undo, retransmit, within_ms: within, otherwise }
-      return { effect: { kind: 'handoff', ...lease, then: 'none' }, frames: loaded.frames, tolerance: [] }
+      return {
+        effect: { kind: 'handoff', ...lease, irreversible: false, then: 'none' },
+        frames: loaded.frames,
+        tolerance: [],
+      }
     }
     case 'action':
       return loadAction(shape.effect, setting)
@@ -101,6 +105,7 @@ function loadAction(shape: ActionEffect, setting: Setting): LoadedEffect | undef
   for (const key of ['rate', 'dwell'] as const) {
     if (shape[key] !== undefined) setting.problem([key], 'belongs to a setpoint only', 'key')
   }
+  checkIrreversible(shape, setting)
   const { command } = shape
   const loaded =
     typeof command === 'string'
@@ -153,6 +158,13 @@ function loadMavCmd(shape: MavCmdShape, path: Path, effect: ActionEffect, settin
   return loaded && { ...loaded, leads: [], endsWithHold: false, undo: NO_UNDO, ...ending(effect) }
 }
 
+/** Verbs can be given again, and are guarded by modes; and a frame sent a second time might release a second time. */
+function checkIrreversible(shape: ActionEffect, { problem }: Setting): void {
+  if (!shape.irreversible) return
+  if (typeof shape.command === 'string') problem(['irreversible'], 'belongs to a mav_cmd only', 'key')
+  if (shape.retransmit) problem(['retransmit'], 'what is irreversible is sent once: leave this key out', 'key')
+}
+
 /**
  * Commands that a catalog may not write itself: navigation (16-95), what the profile's verbs are made of, and the others
  * that start, stop, move or restart a vehicle.
@@ -196,6 +208,7 @@ function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting)
     if (shape[key] === undefined) setting.problem([], `a setpoint needs \`${key}\`: it never ends by itself`, 'key')
   }
   if (shape.retransmit !== undefined) setting.problem(['retransmit'], 'belongs to a command only', 'key')
+  if (shape.irreversible !== undefined) setting.problem(['irreversible'], 'belongs to a mav_cmd only', 'key')
   if (!needs(payload, name, ['setpoint'], setting)) return undefined
   const scope = scopeOf(setting)
   const { step, mode } = profile.engagement
@@ -215,6 +228,7 @@ function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting)
     endsWithHold: false,
     undo: NO_UNDO,
     retransmit: 0,
+    irreversible: false,
     within_ms: within,
     otherwise,
     then,
@@ -240,8 +254,9 @@ function loadSteps(steps: readonly Step[], retransmit: number, setting: Setting,
 
 const stepOf = ({ frame: _, ...step }: Step, index: number): EffectStep => ({ frame: index, ...step })
 
-function ending({ within = COMMAND_WITHIN_MS, otherwise = 'none', then = 'none', retransmit = 0 }: ActionEffect) {
-  return { within_ms: within, otherwise, then, retransmit }
+function ending(shape: ActionEffect) {
+  const { within = COMMAND_WITHIN_MS, otherwise = 'none', then = 'none', retransmit = 0, irreversible = false } = shape
+  return { within_ms: within, otherwise, then, retransmit, irreversible }
 }
 
 /** The payload fields that the profile's frames read must be there, and numbers. */

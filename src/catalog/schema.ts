@@ -130,6 +130,7 @@ export const component = {
       within: someTime.optional(),
       tolerance: z.record(z.string(), z.union([z.string(), z.number()], 'must be a length such as 1m')).default({}),
       retransmit,
+      irreversible: z.boolean().optional(),
       otherwise: contingency.optional(),
       then: contingency.optional(),
     }),

@@ -66,6 +66,7 @@ export class Dispatch implements Enforced {
   /** A command's frames are all confirmed. */
   #acknowledge({ instance, isConfirmed }: Lease): void {
     if (!isConfirmed || instance.is.kind !== Kind.command || instance.phase !== Phase.dispatched) return
+    this.#control.intents.settle(instance)
     this.#ledger.reach(instance, Phase.acknowledged)
   }
 
@@ -118,15 +119,25 @@ export class Dispatch implements Enforced {
     return guarded ? this.#flight.preflight() : undefined
   }
 
-  /** The core's verdict. Rules are asked about what it would allow, and it is asked again behind them (PROTOCOL 13). */
-  #gate(instance: Instance, barriers: number, now_ms: number): Gate | undefined {
+  /**
+   * The core's verdict. Rules are asked about what it would allow, and it is asked again behind them (PROTOCOL 13). An
+   * irreversible intent goes to the disk first; that takes its time, so the gate is asked in the next step, as late as ever.
+   */
+  #gate(instance: Instance, barriers: number, now_ms: number): Verdict | undefined {
     const { core } = this.#flight
-    if (this.enforcement !== undefined) {
+    const { intents } = this.#control
+    const intends = isIrreversible(instance) && !intents.isOpen(instance)
+    if (this.enforcement !== undefined || intends) {
       const rehearsed = core.rehearse(instance.sequence, barriers, now_ms)
       if (rehearsed.decision !== 'allow') return rehearsed
-      if (!this.enforcement.mayCross(instance, now_ms)) return undefined
+      if (this.enforcement?.mayCross(instance, now_ms) === false) return undefined
     }
-    return core.gate(instance.sequence, barriers, now_ms, stamp(now_ms))
+    if (!intends) return core.gate(instance.sequence, barriers, now_ms, stamp(now_ms))
+    const { is, plan, sequence } = instance
+    const payload = payloadByName(is, core.payload(sequence))
+    if (intents.open(instance, { agent: plan.speaker.agent.name, type: is.name, payload })) return undefined
+    const denied = core.gate(sequence, barriers | Barrier.uncertain_outcome, now_ms, stamp(now_ms))
+    return denied.decision === 'allow' ? denied : { ...denied, detail: 'the journal cannot be written' }
   }
 
   defer(instance: Instance, reason: Reason, detail: number | string, now_ms: number): void {
@@ -146,6 +157,7 @@ export class Dispatch implements Enforced {
     if (this.#control.isRevoked(plan.speaker.agent.name)) barriers |= Barrier.agent_revoked
     if (this.#control.paused && isAction(is.kind)) barriers |= Barrier.paused
     if (this.#control.pilotControl && movesVehicle(is.kind)) barriers |= Barrier.pilot_control
+    if (this.#control.intents.isUncertain(is.name)) barriers |= Barrier.uncertain_outcome
     return barriers
   }
 
@@ -246,11 +258,16 @@ export class Dispatch implements Enforced {
       this.#aftermath.handOver(instance, names, instance.plan.speaker.plan!)
       return
     }
+    const { intents } = this.#control
+    // Refused, it is known to have done nothing. Otherwise, without an answer, it may have.
+    if (ending.reason === Reason.refused) intents.settle(instance)
+    const phase = intents.isOpen(instance) ? Phase.uncertain : ending.phase
+    intents.doubt(instance)
     for (const name of resourcesOf(instance)) this.#aftermath.resources.release(name, instance)
     if (names.length > 0) this.#aftermath.owe([{ names, resources: resourcesOf(instance) }])
     this.#close(lease, now_ms)
     this.#aftermath.advance(now_ms) // at once: silence is not a stop
-    this.#ledger.lose(instance, ending.phase, ending.reason, ending.detail, now_ms)
+    this.#ledger.lose(instance, phase, ending.reason, ending.detail, now_ms)
   }
 
   #close(lease: Lease, now_ms: number): void {
@@ -365,6 +382,11 @@ export class Dispatch implements Enforced {
     return [...owed, ...this.#aftermath.owed()].filter(({ names }) => names.length > 0)
   }
 }
+
+/** The core's, with words where the engine knows more. */
+type Verdict = Gate | { readonly decision: 'deny' | 'defer'; readonly reason: Reason; readonly detail: string }
+
+const isIrreversible = ({ is: { effect } }: Instance): boolean => effect.kind === 'command' && effect.irreversible
 
 const failed = (reason: Reason): Ending => ({ phase: Phase.failed, reason, detail: undefined })
 

@@ -31,7 +31,8 @@ const FOREIGN_MS = 1000
 const FOREIGN_DEG = 3e-5
 
 const MAV_RESULT = ['accepted', 'temporarily rejected', 'denied', 'unsupported', 'failed', 'in progress', 'cancelled']
-const isGood = (result: number): boolean => result === 0 || result === 5
+const IN_PROGRESS = 5
+const isGood = (result: number): boolean => result === 0 || result === IN_PROGRESS
 const failed = (reason: Reason, detail?: number | string): Ending => ({ phase: Phase.failed, reason, detail })
 
 export abstract class Lease implements Awaiting {
@@ -141,6 +142,8 @@ export abstract class Lease implements Awaiting {
 export class CommandLease extends Lease {
   #step = 0
   #sends = 1
+  /** It has begun, the autopilot says, and is not over. */
+  #inProgress = false
   #confirmedAll = false
   protected readonly gap_ms = GAP_MS
 
@@ -152,6 +155,12 @@ export class CommandLease extends Lease {
 
   get #current(): EffectStep {
     return this.effect.steps[this.#step]!
+  }
+
+  /** What cannot be undone is not taken for done because it has begun: its last word is awaited, up to `within`. */
+  override answered(ack: Acknowledgement): void {
+    if (this.effect.irreversible && ack.result === IN_PROGRESS) this.#inProgress = true
+    else super.answered(ack)
   }
 
   /** Until its last frame is confirmed that is the undo, afterwards `otherwise`. */
@@ -207,6 +216,7 @@ export class CommandLease extends Lease {
       const longest_ms = Math.max(step.awaits_ms, UNANSWERED_MS)
       return waited_ms >= longest_ms ? failed(Reason.unacknowledged, 'not shown') : undefined
     }
+    if (this.#inProgress) return undefined
     if (waited_ms >= UNANSWERED_MS) return failed(Reason.unacknowledged)
     const each_ms = UNANSWERED_MS / (this.effect.retransmit + 1)
     if (this.#sends > this.effect.retransmit || waited_ms < each_ms) return undefined

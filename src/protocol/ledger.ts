@@ -4,6 +4,7 @@
 import { Kind, Phase, Reason, ReasonWords } from '../../build/abi.ts'
 import type { Core } from '../core/core.ts'
 import { ATTEMPTS_MAX } from './agent.ts'
+import type { Control } from './control.ts'
 import type { Member } from './obligation.ts'
 import { type Instance, idOf, isLive, type Plan } from './plan.ts'
 import type { Publisher } from './publisher.ts'
@@ -17,15 +18,17 @@ export class Ledger {
   progress = 0
   readonly #session: Session
   readonly #core: Core
+  readonly #control: Control
   readonly #publisher: Publisher
   /** Superseded plans that the core has not forgotten yet. */
   readonly #retired = new Set<Plan>()
   /** Something ended, or was replaced, since the core was last told what to forget. */
   #ended = false
 
-  constructor(session: Session, publisher: Publisher) {
+  constructor(session: Session, control: Control, publisher: Publisher) {
     this.#session = session
     this.#core = session.core
+    this.#control = control
     this.#publisher = publisher
   }
 
@@ -40,6 +43,7 @@ export class Ledger {
 
   end(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined): void {
     this.#core.end(instance.sequence, phase)
+    if (instance.phase === Phase.retained) this.#control.intents.settle(instance) // it has not left
     this.progress++
     this.waiting.delete(instance.sequence)
     this.#ended = true
@@ -105,6 +109,9 @@ export class Ledger {
   ): string {
     const { catalog } = this.#publisher
     const type = catalog.types[lost.type]!
+    // Nothing that an agent says brings this back before a person has spoken.
+    const needsOperator =
+      plan.speaker.attempts(lost.type) >= ATTEMPTS_MAX || this.#control.intents.isUncertain(type.name)
     const listed = [...plan.members.values()].filter((m) => type.scope.includes(m.type) && m.phase === Phase.retained)
     const loss = {
       id: lost.id,
@@ -115,7 +122,7 @@ export class Ledger {
       condition: condition ?? conditionText(catalog, type, reason, detail),
       footprint: footprint(catalog, this.#core, type.footprint.now, now_ms),
       scope: [...dependents, ...listed],
-      route: plan.speaker.attempts(lost.type) >= ATTEMPTS_MAX ? ('operator' as const) : ('agent' as const),
+      route: needsOperator ? ('operator' as const) : ('agent' as const),
     }
     return plan.obligations.lose(loss, this.#session.newest, now_ms, this.#publisher.wall())
   }

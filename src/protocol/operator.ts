@@ -9,7 +9,7 @@ import type { Session } from './session.ts'
 export type Order =
   | { readonly verb: 'pause' | 'resume' | 'restart' }
   | { readonly verb: 'revoke' | 'restore'; readonly agent: string }
-  | { readonly verb: 'clear'; readonly type: number }
+  | { readonly verb: 'clear'; readonly type: string }
   | { readonly verb: 'approve' | 'refuse'; readonly consent: Consent }
 
 const VERBS = ['pause', 'resume', 'revoke', 'restore', 'clear', 'restart', 'approve', 'refuse'] as const
@@ -44,8 +44,10 @@ export function readOrder(
     return consent === undefined ? 'operator_conflict: no such consent is pending' : { verb, consent }
   }
   if (verb !== 'clear') return { verb }
-  const type = catalog.types.findIndex((t) => t.name === map.get('type'))
-  return type < 0 ? 'unknown_type' : { verb, type }
+  const type = map.get('type')
+  // What is uncertain may be of a type that the catalog of before had.
+  const known = [...catalog.types.map(({ name }) => name), ...control.intents.uncertain]
+  return typeof type === 'string' && known.includes(type) ? { verb, type } : 'unknown_type'
 }
 
 function agentOf(session: Session, map: ValueMap, verb: 'revoke' | 'restore'): Order | string {

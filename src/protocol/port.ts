@@ -48,8 +48,8 @@ export interface Publication {
 }
 
 /**
- * What outlives the process: pause, the latch and revoked agents (PROTOCOL 10, 11). `write` is synced before it returns; an
- * error is fatal to the caller.
+ * What outlives the process: pause, the latch, revoked agents, and what of the irreversible has no known outcome (PROTOCOL 8,
+ * 10, 11). `write` is synced before it returns, and throws where the entry is not durable.
  */
 export interface Journal {
   read(): JournalEntry | undefined
@@ -60,4 +60,13 @@ export interface JournalEntry {
   readonly paused: boolean
   readonly pilotControl: boolean
   readonly revoked: readonly string[]
+  readonly intents: readonly Intent[]
+}
+
+/** An irreversible action that is about to cross, or of which nobody knows whether it took effect. */
+export interface Intent {
+  readonly agent: string
+  readonly type: string
+  /** By the names of its fields. */
+  readonly payload: Readonly<Record<string, unknown>>
 }

@@ -76,6 +76,7 @@ export class Runtime {
   #identity: { readonly system: number; readonly component: number } | undefined
   #stopping = false
   #preflight: string | undefined
+  #healthy = true
   /** Which `control` was published last. */
   #told = { n: -1, session: '', asked: '' }
   /** Of the last step that was judged whole. */
@@ -84,8 +85,8 @@ export class Runtime {
   constructor(options: RuntimeOptions) {
     this.#options = options
     this.#catalog = options.catalog
-    this.#control = new Control(options.journal)
     this.#publisher = new Publisher(options.catalog, options.wall, options.log)
+    this.#control = new Control(options.journal, (why) => this.#unsaved(why))
     this.environment = environmentOf(options)
     this.#round = this.#begin()
   }
@@ -93,6 +94,11 @@ export class Runtime {
   /** 16 hex digits. */
   get session(): string {
     return this.#round.session.id
+  }
+
+  /** The last step was carried out whole, without a trap of the core. */
+  get healthy(): boolean {
+    return this.#healthy
   }
 
   /** No effect is under way. */
@@ -185,6 +191,12 @@ export class Runtime {
     this.#publisher.notice(undefined, { kind, severity: 'warning', text: `${kind}/${name} refused: ${why}` })
   }
 
+  #unsaved(why: string): void {
+    this.#publisher.log('error', 'journal', { why })
+    const text = `not on the disk: ${why}; it holds until the companion ends, and nothing irreversible crosses`
+    this.#publisher.notice(undefined, { kind: 'journal', severity: 'critical', text })
+  }
+
   tick(now_ms: number): Publication[] {
     return this.#step(now_ms, () => undefined)
   }
@@ -205,8 +217,10 @@ export class Runtime {
       apply()
       this.#settle(now_ms)
       this.#now_ms = now_ms
+      this.#healthy = true
     } catch (error) {
       if (!this.#round.session.core.poisoned) throw error
+      this.#healthy = false
       this.#publisher.log('error', 'core trapped', { error: String(error), agent })
       // G5: whoever fed the core what it could not judge may not try again before the operator has looked.
       if (agent !== undefined && this.#round.session.speakers.has(agent)) this.#control.revoke(agent)
@@ -272,14 +286,21 @@ export class Runtime {
       case 'restore':
         return this.#control.restore(order.agent)
       case 'clear':
-        for (const speaker of this.#round.session.speakers.values()) speaker.grant(order.type)
-        return this.#control.changed()
+        return this.#clear(order.type)
       case 'approve':
       case 'refuse':
         return this.#round.dispatch.answer(order.consent, order.verb === 'approve', now_ms)
       case 'restart':
         return this.#renew('restart')
     }
+  }
+
+  /** A person has looked: one more attempt at the type for every agent, and what was uncertain is not any more. */
+  #clear(name: string): void {
+    const type = this.#catalog.types.findIndex((t) => t.name === name)
+    for (const speaker of this.#round.session.speakers.values()) speaker.grant(type)
+    this.#control.intents.clear(name)
+    this.#control.changed()
   }
 
   // Sessions (PROTOCOL 11)
@@ -304,7 +325,7 @@ export class Runtime {
       policy,
       preflight: () => this.#preflight,
     }
-    const ledger = new Ledger(session, this.#publisher)
+    const ledger = new Ledger(session, this.#control, this.#publisher)
     const aftermath = new Aftermath(flight, session, this.#publisher)
     const dispatch = new Dispatch(flight, this.#control, ledger, aftermath, this.#publisher)
     const admission = new Admission(session, this.#control, ledger, dispatch, this.#publisher)
@@ -348,7 +369,10 @@ export class Runtime {
   #lastWord(instance: Instance): void {
     // With a lease its first frame has left, even if the core trapped before that could be said.
     const crossed = instance.phase !== Phase.retained || instance.lease !== undefined
-    instance.phase = crossed ? Phase.failed : Phase.blocked
+    const { intents } = this.#control
+    if (!crossed) intents.settle(instance)
+    instance.phase = !crossed ? Phase.blocked : intents.isOpen(instance) ? Phase.uncertain : Phase.failed
+    intents.doubt(instance)
     this.#publisher.outcome(instance, Reason.session_changed, undefined)
   }
 
@@ -367,15 +391,12 @@ export class Runtime {
     const { consents } = this.#round.flight
     const asked = consents.pending.map(({ id, rules }) => [id, ...rules]).join()
     if (asked !== this.#told.asked) this.#control.changed()
-    const { n, paused, pilotControl: pilot_control, revoked } = this.#control
+    const { n, paused, pilotControl: pilot_control, revoked, intents } = this.#control
+    const { uncertain } = intents
     if (this.#told.n === n && this.#told.session === session) return
     this.#told = { n, session, asked }
     const pending = consents.pending.map((consent) => consents.shown(consent, now_ms, this.#options.wall()))
-    this.#publisher.publish(
-      'control',
-      { v: 1, session, n, paused, pilot_control, revoked, pending, uncertain: [] },
-      true,
-    )
+    this.#publisher.publish('control', { v: 1, session, n, paused, pilot_control, revoked, pending, uncertain }, true)
   }
 
   #takeSnapshot(now_ms: number): void {

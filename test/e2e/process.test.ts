@@ -130,12 +130,12 @@ describe('a flight with a companion that dies', () => {
     expect(line.setpoints.length).toBe(setpoints)
   })
 
-  it('G5: a journal that cannot be written any more is fatal: `offline` is said, exit code 1', async () => {
+  it('G5: a pause holds where the journal cannot be written any more, and people are told', async () => {
     mkdirSync(join(line.folder, 'uav1.journal.next'))
     await agent.say('operator/pause', encode({ v: 1 }))
-    expect(await companion.ended).toBe(1)
-    expect(companion.stderr).toMatch(/"event":"fatal".*journal/)
-    await until('offline', () => agent.on('status').at(-1)?.status === 'offline')
+    await until('the pause', () => agent.control?.paused === true)
+    expect(agent.on('notice').at(-1)).toMatchObject({ kind: 'journal', severity: 'critical' })
+    expect(await companion.kill('SIGTERM')).toBe(0)
   })
 
   it('G5: keeps the profile in every packet', () => {

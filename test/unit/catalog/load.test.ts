@@ -62,6 +62,7 @@ test('kinds, prerequisites, resources and times', () => {
     ['hold', Kind.command],
     ['return', Kind.command],
     ['land', Kind.command],
+    ['release', Kind.command],
   ])
   const goto = typeOf('goto')
   expect(typeNames(goto.requires)).toEqual(['report.range'])

@@ -144,8 +144,8 @@ const STATE: readonly Mistake[] = [
 
 const TYPES: readonly Mistake[] = [
   [
-    'hold, return, land]',
-    'hold, return, ¦lnad]',
+    'hold, return, land, release]',
+    'hold, return, ¦lnad, release]',
     'agents.planner.may.10',
     'unknown type `lnad` (did you mean `land`?)',
   ],
@@ -241,6 +241,24 @@ const EFFECTS: readonly Mistake[] = [
   ],
   [DWELL, '      retransmit: ¦-1\n      dwell: 1s', 'components.goto.effect.retransmit', 'must be at least 0'],
   [DWELL, '      ¦retransmit: 1\n      dwell: 1s', 'components.goto.effect.retransmit', 'belongs to a command only'],
+  [
+    DWELL,
+    '      ¦irreversible: true\n      dwell: 1s',
+    'components.goto.effect.irreversible',
+    'belongs to a mav_cmd only',
+  ],
+  [
+    '      command: hold\n',
+    '      command: hold\n      ¦irreversible: true\n',
+    'components.hold.effect.irreversible',
+    'belongs to a mav_cmd only',
+  ],
+  [
+    '      irreversible: true\n',
+    '      irreversible: true\n      ¦retransmit: 1\n',
+    'components.release.effect.retransmit',
+    'what is irreversible is sent once: leave this key out',
+  ],
   [
     '      dwell: 1s # true this long without a break',
     '      dwell: ¦1',
@@ -391,7 +409,7 @@ test('limits are named: clauses, slots, types, words', () => {
     'components.takeoff.payload: has 41 fields, at most 32',
   )
   expect(says(`${EXAMPLE}\n${many(60, (i) => `  t${i}: { kind: report, effect: { report: [armed] } }`)}`)).toContain(
-    'components: has 71 types, at most 64',
+    'components: has 72 types, at most 64',
   )
   const sum = Array.from({ length: 300 }, () => 'state.position.alt').join(' + ')
   expect(says(changed(BATTERY, `battery: ${sum} > 0`))).toContain('takes 602 words of program, at most 512')

@@ -19,7 +19,7 @@ describe('journal', () => {
 
   it('proves that it can write without touching the entry', () => {
     const journal = new FileJournal(file)
-    journal.write({ paused: true, pilotControl: false, revoked: [] })
+    journal.write({ paused: true, pilotControl: false, revoked: [], intents: [] })
     journal.prove()
     expect(journal.read()?.paused).toBe(true)
     expect(readdirSync(folder)).toEqual(['uav1.journal'])
@@ -27,18 +27,18 @@ describe('journal', () => {
 
   it('gives back in another process what was written, the last entry only', () => {
     const journal = new FileJournal(file)
-    journal.write({ paused: true, pilotControl: false, revoked: ['planner', 'scout'] })
-    journal.write({ paused: false, pilotControl: true, revoked: [] })
-    expect(new FileJournal(file).read()).toEqual({ paused: false, pilotControl: true, revoked: [] })
+    journal.write({ paused: true, pilotControl: false, revoked: ['planner', 'scout'], intents: [] })
+    journal.write({ paused: false, pilotControl: true, revoked: [], intents: [] })
+    expect(new FileJournal(file).read()).toEqual({ paused: false, pilotControl: true, revoked: [], intents: [] })
     expect(readdirSync(folder)).toEqual(['uav1.journal'])
   })
 
   it('keeps the old entry where the process died before the new one was whole', () => {
-    new FileJournal(file).write({ paused: true, pilotControl: false, revoked: [] })
+    new FileJournal(file).write({ paused: true, pilotControl: false, revoked: [], intents: [] })
     writeFileSync(`${file}.next`, '{"journal":1,"pau')
     const journal = new FileJournal(file)
-    expect(journal.read()).toEqual({ paused: true, pilotControl: false, revoked: [] })
-    journal.write({ paused: false, pilotControl: false, revoked: [] })
+    expect(journal.read()).toEqual({ paused: true, pilotControl: false, revoked: [], intents: [] })
+    journal.write({ paused: false, pilotControl: false, revoked: [], intents: [] })
     expect(journal.read()?.paused).toBe(false)
     expect(existsSync(`${file}.next`)).toBe(false)
   })
@@ -60,7 +60,7 @@ describe('journal', () => {
 
   it('G5: throws where it cannot read or write', () => {
     const gone = new FileJournal(join(folder, 'absent', 'uav1.journal'))
-    expect(() => gone.write({ paused: true, pilotControl: false, revoked: [] })).toThrow(/absent.*ENOENT/)
+    expect(() => gone.write({ paused: true, pilotControl: false, revoked: [], intents: [] })).toThrow(/absent.*ENOENT/)
     expect(() => gone.prove()).toThrow(/absent.*ENOENT/)
     expect(() => new FileJournal(folder).read()).toThrow(/EISDIR/)
   })

@@ -113,11 +113,11 @@ describe('adapter, second door', () => {
     ])
   })
 
-  it('keeps a STATUSTEXT to 50 bytes of whole characters and to ten a second', () => {
+  it('keeps a STATUSTEXT to 50 bytes of whole characters and to five a second', () => {
     const { adapter: a, wire } = adapter()
     a.address(1, 1)
     for (let i = 0; i < 12; i++) a.say({ message: 'STATUSTEXT', severity: 6, text: 'ä'.repeat(40) }, i)
-    expect(wire.length).toBe(10)
+    expect(wire.length).toBe(5)
     expect(a.say({ message: 'STATUSTEXT', severity: 6, text: 'x' }, 999)).toBe(false)
     expect(a.say({ message: 'STATUSTEXT', severity: 6, text: 'x' }, 1000)).toBe(true)
     const text = new Framer().datagram(wire[0]!)[0]!.payload.subarray(1, 51)

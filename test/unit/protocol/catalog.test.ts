@@ -15,7 +15,7 @@ describe('the catalog as agents are told it (PROTOCOL 12)', () => {
 
   it('names what each agent may say, and how often', () => {
     const may =
-      'notice.operator report.range request.approval handoff.pilot status takeoff goto velocity hold return land'
+      'notice.operator report.range request.approval handoff.pilot status takeoff goto velocity hold return land release'
     expect(told().agents).toEqual({ planner: { may: may.split(' '), rate: 5 } })
   })
 
@@ -34,6 +34,7 @@ describe('the catalog as agents are told it (PROTOCOL 12)', () => {
       hold: 'action',
       return: 'action',
       land: 'action',
+      release: 'action',
     })
   })
 

@@ -52,7 +52,7 @@ describe('the operator (PROTOCOL 10)', () => {
 
     it('is journalled, and a process starts as it was last journalled', () => {
       const stage = new Stage(core).fly().operate('pause')
-      expect(stage.journal).toEqual({ paused: true, pilotControl: false, revoked: [] })
+      expect(stage.journal).toEqual({ paused: true, pilotControl: false, revoked: [], intents: [] })
       const next = new Stage(core, { journal: stage.journal!, sessions: 1 })
       expect(next.control.paused).toBe(true)
       const verdict = next.fly().say([range, goto('g', 30)])

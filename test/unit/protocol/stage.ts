@@ -99,6 +99,8 @@ export class Stage {
   now_ms = 1000
   /** Refuses to send. */
   down = false
+  /** The disk takes nothing more. */
+  full = false
   /** Telemetry flows: every field of the world is observed again each 50 ms. */
   streaming = true
   /** Answers every COMMAND_LONG with this result after 10 ms, and shows a mode or arming that it asks for after 30 ms. */
@@ -137,6 +139,7 @@ export class Stage {
       journal: {
         read: () => this.journal,
         write: (entry) => {
+          if (this.full) throw new Error('no space left on device')
           this.journal = entry
         },
       },
@@ -258,6 +261,11 @@ export class Stage {
 
   preflight(problem: string | undefined): this {
     this.#take(this.runtime.preflight(problem, this.now_ms))
+    return this
+  }
+
+  stop(): this {
+    this.#take(this.runtime.stop(this.now_ms))
     return this
   }
 

@@ -73,3 +73,13 @@ describe('a core that traps while it judges a response', () => {
     expect(new Set(owed)).toEqual(new Set(['LAND']))
   })
 })
+
+it('G5: a step in which the core trapped is not a healthy one: no heartbeat speaks for it', () => {
+  const { core, arm } = trapping('admit')
+  const stage = new Stage(core).fly()
+  expect(stage.runtime.healthy).toBe(true)
+  arm()
+  stage.say([range])
+  expect(stage.runtime.healthy).toBe(false)
+  expect(stage.run(10).runtime.healthy).toBe(true)
+})
