@@ -45,7 +45,11 @@ describe.each([
 
   beforeAll(async () => {
     if (skipped) return
-    line = await FlightLine.open({ broker, protocol, evidence: '3s' })
+    line = await FlightLine.open({
+      broker,
+      protocol,
+      edits: [['evidence: { max_age: 60s }', 'evidence: { max_age: 3s }']],
+    })
     agent = await line.agent()
     await line.start()
     await agent.ready()

@@ -16,7 +16,7 @@ import mqtt from 'mqtt'
 import { loadConfig } from '../../companion/config.ts'
 import { type Daemon, startDaemon } from '../../companion/daemon.ts'
 import { startBroker } from '../../companion/mqtt/broker.ts'
-import { type SimulatedVehicleServer, startSimulatedVehicle } from '../../companion/sim/server.ts'
+import { type ServerOptions, type SimulatedVehicleServer, startSimulatedVehicle } from '../../companion/sim/server.ts'
 import { checkProfile } from '../../src/response/profile.ts'
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
@@ -105,8 +105,9 @@ export async function mosquitto(port = 0): Promise<BrokerProcess> {
 export interface LineOptions {
   readonly broker?: (port?: number) => Promise<BrokerProcess>
   readonly protocol?: 4 | 5
-  /** Of the cited snapshot, in the catalog. */
-  readonly evidence?: string
+  /** What the example catalog has, and what this line's has instead. */
+  readonly edits?: readonly (readonly [string, string])[]
+  readonly vehicle?: Omit<ServerOptions, 'listen' | 'send'>
 }
 
 export class FlightLine {
@@ -129,7 +130,7 @@ export class FlightLine {
     const folder = mkdtempSync(join(tmpdir(), 'halo-e2e-'))
     const line = new FlightLine(folder, await (options.broker ?? aedes)(), options)
     const mavlink = await freeUdpPort()
-    writeFileSync(join(folder, 'catalog.yaml'), catalogText(options.evidence ?? '60s'))
+    writeFileSync(join(folder, 'catalog.yaml'), catalogText(options.edits ?? []))
     writeFileSync(line.config, line.configText(mavlink))
     line.vehicle = await startSimulatedVehicle({
       listen: '127.0.0.1:0',
@@ -137,6 +138,7 @@ export class FlightLine {
       home: HOME,
       readyAfter_ms: 2_500,
       speed: SPEED,
+      ...options.vehicle,
     })
     return line
   }
@@ -164,8 +166,8 @@ export class FlightLine {
   }
 
   /** The companion as a process of its own. */
-  launch(): Halo {
-    const halo = new Halo(['run', '--config', this.config])
+  launch(preloaded: Preloaded = {}): Halo {
+    const halo = new Halo(['run', '--config', this.config], PROJECT, preloaded)
     this.#closing.push(() => halo.kill('SIGKILL'))
     return halo
   }
@@ -204,6 +206,12 @@ export class FlightLine {
   }
 }
 
+/** A module that the process loads first, and what it reads of its environment. */
+export interface Preloaded {
+  readonly module?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
 /** A `halo` command as a process. */
 export class Halo {
   stdout = ''
@@ -212,10 +220,15 @@ export class Halo {
   readonly ended: Promise<number | null>
   readonly #child: ChildProcess
 
-  constructor(args: readonly string[], cwd = PROJECT) {
+  constructor(args: readonly string[], cwd = PROJECT, { module, env }: Preloaded = {}) {
     const main = join(PROJECT, 'companion/main.ts')
-    const tsx = import.meta.resolve('tsx')
-    this.#child = spawn(process.execPath, ['--import', tsx, main, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+    const imports = [import.meta.resolve('tsx'), ...(module === undefined ? [] : [module])]
+    const node = [...imports.flatMap((each) => ['--import', each]), main, ...args]
+    this.#child = spawn(process.execPath, node, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     this.#child.stdout!.on('data', (text) => {
       this.stdout += text
     })
@@ -430,15 +443,15 @@ export async function until<T>(name: string | (() => string), what: () => T | Pr
 }
 
 /** The example catalog, with a second agent that may do little, and a rate at which a test need not wait. */
-function catalogText(evidence: string): string {
+function catalogText(more: readonly (readonly [string, string])[]): string {
   const text = readFileSync(join(PROJECT, 'examples/px4-multirotor/catalog.yaml'), 'utf8')
-  const edits: [string, string][] = [
-    ['evidence: { max_age: 60s }', `evidence: { max_age: ${evidence} }`],
+  const edits = [
     [
       'agents:\n  planner:\n',
       'agents:\n  scout: { may: [notice.operator, report.range] }\n  planner:\n    rate: 50Hz\n',
     ],
-  ]
+    ...more,
+  ] as const
   return edits.reduce((edited, [from, to]) => {
     if (!edited.includes(from)) throw new Error(`the example catalog has no ${JSON.stringify(from)} any more`)
     return edited.replace(from, to)

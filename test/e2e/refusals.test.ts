@@ -24,7 +24,7 @@ let retained: Uint8Array
 let good = 0
 
 beforeAll(async () => {
-  line = await FlightLine.open({ evidence: '3s' })
+  line = await FlightLine.open({ edits: [['evidence: { max_age: 60s }', 'evidence: { max_age: 3s }']] })
   agent = await line.agent()
   retained = encode({ v: 1, response: 'kept', generation: 1, snapshot: '0', components: [notice('kept')] })
   await agent.say('response/planner', retained, true)
