@@ -142,6 +142,7 @@ export interface EffectStep {
   readonly awaits_ms: number
   readonly changesMode: boolean
   readonly arms: boolean
+  readonly takesOff: boolean
 }
 
 /** A mistake in a catalog: where it stands and what is wrong, in one line each. */

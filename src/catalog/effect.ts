@@ -153,7 +153,15 @@ function loadMavCmd(shape: MavCmdShape, path: Path, effect: ActionEffect, settin
   }
   if (!sound) return undefined
   const frame: FrameTemplate = { message: 'COMMAND_LONG', values }
-  const step: Step = { frame, command: shape.id, shows: undefined, awaits_ms: 0, changesMode: false, arms: false }
+  const step: Step = {
+    frame,
+    command: shape.id,
+    shows: undefined,
+    awaits_ms: 0,
+    changesMode: false,
+    arms: false,
+    takesOff: false,
+  }
   const loaded = loadSteps([step], effect.retransmit ?? 0, setting, path)
   return loaded && { ...loaded, leads: [], endsWithHold: false, undo: NO_UNDO, ...ending(effect) }
 }
@@ -199,7 +207,7 @@ const RESERVED: ReadonlySet<number> = new Set([
 
 function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting): LoadedEffect | undefined {
   const { profile } = setting
-  const { frame, payload } = profile.setpoints[name]
+  const { frame, payload, kept } = profile.setpoints[name]
   const rate_hz = shape.rate ?? DEFAULT_RATE_HZ
   if (rate_hz < RATE_MIN_HZ || rate_hz > RATE_MAX_HZ) {
     setting.problem(['rate'], `must be ${RATE_MIN_HZ} to ${RATE_MAX_HZ} Hz`)
@@ -209,6 +217,10 @@ function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting)
   }
   if (shape.retransmit !== undefined) setting.problem(['retransmit'], 'belongs to a command only', 'key')
   if (shape.irreversible !== undefined) setting.problem(['irreversible'], 'belongs to a mav_cmd only', 'key')
+  for (const key of ['otherwise', 'then'] as const) {
+    if (kept && shape[key] === 'none')
+      setting.problem([key], `${profile.name} flies on to a ${name} for ever: it must end with hold, land or return`)
+  }
   if (!needs(payload, name, ['setpoint'], setting)) return undefined
   const scope = scopeOf(setting)
   const { step, mode } = profile.engagement

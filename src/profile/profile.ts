@@ -26,8 +26,22 @@ export type Enumeration = keyof typeof ENUMERATIONS
 
 export type FieldType = 'boolean' | 'integer' | 'number' | 'enum'
 
+/** Where a field comes from: a message of the autopilot, and its value by the named fields of that message. */
+export interface Carrier {
+  /** MAVLink name, e.g. `GLOBAL_POSITION_INT`. */
+  readonly message: string
+  readonly fields: readonly string[]
+  /** Of the raw numbers, in the order of `fields`. NaN: not known; undefined: the message says nothing of it. */
+  value(...raw: readonly number[]): number | undefined
+}
+
+/** What must be good for a field to be known: an estimate, a 3D fix, a home that was once heard. */
+export type Need = 'estimator' | 'fix' | 'home'
+
 export interface ProfileField {
   readonly name: string
+  readonly from: Carrier
+  readonly needs?: readonly Need[]
   readonly type: FieldType
   /** Which enumeration, where `type` is `enum`. */
   readonly enumeration?: Enumeration
@@ -80,6 +94,8 @@ export interface Step {
   readonly awaits_ms: number
   readonly changesMode: boolean
   readonly arms: boolean
+  /** Not sent a second time in the air: it would climb again, or be refused for having worked. */
+  readonly takesOff: boolean
 }
 
 export type ContingencyName = 'hold' | 'land' | 'return' | 'disarm'
@@ -98,7 +114,7 @@ export interface VerbProfile {
   steps(has: (payload: string) => boolean): readonly Step[]
   /** Modes that the vehicle goes through because of this verb. */
   readonly leads: readonly Mode[]
-  /** Modes that it may show once disarmed because of this verb, then HOLD is sent (land, return). */
+  /** Once disarmed it goes back to a mode that we set, and HOLD is sent: the autopilot would not arm there (land, return). */
   readonly endsWithHold: boolean
   /** What takes the verb back when it failed half-way: on the ground and in the air. */
   readonly undo: { readonly ground: readonly ContingencyName[]; readonly air: readonly ContingencyName[] }
@@ -113,6 +129,8 @@ export interface SetpointProfile {
   /** The streamed frame; `has` says whether the type's payload declares a field. */
   frame(has: (payload: string) => boolean): FrameTemplate
   readonly payload: readonly string[]
+  /** The autopilot flies on to it for ever once the stream ends: it must end with a contingency (PROTOCOL 8). */
+  readonly kept: boolean
 }
 
 export interface Profile {

@@ -1,20 +1,19 @@
 // PX4 v1.16 on a multirotor, as data. Where a field comes from, how often it is asked for and what each frame does was
 // measured in flight in the simulator; the reasons stand beside the numbers.
 
-import type {
-  ContingencyProfile,
-  FrameTemplate,
-  Mode,
-  Profile,
-  ProfileField,
-  SetpointProfile,
-  Step,
-  VerbProfile,
-} from './profile.ts'
-
-const DO_SET_MODE = 176
-const NAV_TAKEOFF = 22
-const COMPONENT_ARM_DISARM = 400
+import { armStep, disarming, modeCommands, takeoffStep, verb } from './command.ts'
+import { armable, armed, critical, ESTIMATED, flags, from, mode, profileFields, SOURCES, scaled } from './field.ts'
+import type { Mode, Profile, SetpointProfile } from './profile.ts'
+import {
+  FRAME_LOCAL_NED,
+  local,
+  NEITHER,
+  positionGlobal,
+  positionLocal,
+  VELOCITY,
+  velocityBody,
+  yaw,
+} from './setpoint.ts'
 
 /** PX4's `custom_mode` is main << 16 | sub << 24. Only these are set by us or told apart in clauses. */
 export const PX4_MODES = {
@@ -37,197 +36,58 @@ function customMode(main: number, sub: number): number {
   return main * 2 ** 16 + sub * 2 ** 24
 }
 
-// Fields (PROTOCOL 3): a value stays usable for about three periods of its message, never below 300 ms.
+/** What a `custom_mode` is called. */
+function named(custom_mode: number): Mode | undefined {
+  // 0 is MAVLink's "unknown". POSITION has variants in its sub mode; the pilot's manual modes are one to us.
+  if (custom_mode === 0) return undefined
+  const main = Math.floor(custom_mode / 2 ** 16) % 256
+  if (main === 1 || main === 5 || main === 7) return 'MANUAL'
+  return modes.get(custom_mode) ?? 'OTHER'
+}
 
-const discrete = (name: string, type: 'boolean' | 'integer', maxAge_ms: number): ProfileField => ({
-  name,
-  type,
-  continuous: false,
-  maxAge_ms,
-})
-const continuous = (name: string, unit: string, maxAge_ms: number): ProfileField => ({
-  name,
-  type: 'number',
-  unit,
-  continuous: true,
-  maxAge_ms,
-})
-const angle = (name: string, maxAge_ms: number): ProfileField => ({
-  ...continuous(name, 'deg', maxAge_ms),
-  angle: true,
-})
+/** Neither a GPS glitch nor a bad accelerometer. */
+const ESTIMATOR_FORBIDS = 1024 | 2048
 
-const fields: readonly ProfileField[] = [
-  discrete('armed', 'boolean', 3500),
-  discrete('ready', 'boolean', 1000),
-  discrete('estimator.ok', 'boolean', 500),
-  discrete('critical', 'boolean', 3500),
-  { name: 'mode', type: 'enum', enumeration: 'mode', continuous: false, maxAge_ms: 1500 },
-  { name: 'mode_intended', type: 'enum', enumeration: 'mode', continuous: false, maxAge_ms: 1500 },
-  { name: 'landed', type: 'enum', enumeration: 'landed', continuous: false, maxAge_ms: 500 },
-  discrete('gps.fix', 'integer', 500),
-  discrete('gps.satellites', 'integer', 500),
-  continuous('battery.remaining', '%', 1000),
-  continuous('battery.voltage', 'V', 1000),
-  angle('position.lat', 300),
-  angle('position.lon', 300),
-  continuous('position.alt', 'm', 300),
-  continuous('position.amsl', 'm', 300),
-  continuous('position.accuracy', 'm', 500),
-  continuous('local.north', 'm', 300),
-  continuous('local.east', 'm', 300),
-  continuous('local.down', 'm', 300),
-  continuous('velocity.north', 'm/s', 300),
-  continuous('velocity.east', 'm/s', 300),
-  continuous('velocity.down', 'm/s', 300),
-  angle('heading', 300),
-  angle('home.lat', 3000),
-  angle('home.lon', 3000),
-  continuous('home.amsl', 'm', 3000),
-  continuous('range.down', 'm', 500),
-]
-
-// Frames
-
-/** A COMMAND_LONG; parameters that are not given are 0. */
-const command = (id: number, params: Readonly<Record<number, number | string>>): FrameTemplate => ({
-  message: 'COMMAND_LONG',
-  values: {
-    ...Object.fromEntries(Object.entries(params).map(([n, value]) => [`param${n}`, value])),
-    command: id,
-    target_system: 'target.system',
-    target_component: 'target.component',
+const fields = profileFields({
+  ...SOURCES,
+  armed: { from: armed, maxAge_ms: 3500 },
+  critical: { from: critical, maxAge_ms: 3500 },
+  ready: { from: armable, maxAge_ms: 1000 },
+  mode: { from: from('CURRENT_MODE', ['custom_mode'], mode(named)), maxAge_ms: 1500 },
+  mode_intended: { from: from('CURRENT_MODE', ['intended_custom_mode'], mode(named)), maxAge_ms: 1500 },
+  'estimator.ok': {
+    from: from('ESTIMATOR_STATUS', ['flags'], flags(ESTIMATED, ESTIMATOR_FORBIDS)),
+    maxAge_ms: 500,
+  },
+  'position.accuracy': {
+    from: from('ESTIMATOR_STATUS', ['pos_horiz_accuracy'], scaled(1)),
+    maxAge_ms: 500,
+    needs: ['estimator', 'fix'],
   },
 })
 
-const setMode = (mode: keyof typeof PX4_MODES): FrameTemplate =>
-  command(DO_SET_MODE, { 1: 1, 2: PX4_MODES[mode].main, 3: PX4_MODES[mode].sub })
-
-const modeStep = (mode: keyof typeof PX4_MODES, awaits_ms: number): Step => ({
-  frame: setMode(mode),
-  command: DO_SET_MODE,
-  shows: { mode },
-  awaits_ms,
-  changesMode: true,
-  arms: false,
-})
-
-const armFrame = (armed: boolean): FrameTemplate => command(COMPONENT_ARM_DISARM, { 1: armed ? 1 : 0 })
-
-const armStep = (armed: boolean): Step => ({
-  frame: armFrame(armed),
-  command: COMPONENT_ARM_DISARM,
-  shows: { armed },
-  awaits_ms: armed ? 1500 : 0,
-  changesMode: false,
-  arms: armed,
-})
+const { step, contingency } = modeCommands((mode: keyof typeof PX4_MODES) => ({
+  1: 1,
+  2: PX4_MODES[mode].main,
+  3: PX4_MODES[mode].sub,
+}))
 
 // HOLD is awaited before arming: after a landing PX4 is back in OFFBOARD or TAKEOFF and refuses to arm there. The mode is
 // reported twice a second at least.
-const holdFirst = modeStep('HOLD', 1000)
+const holdFirst = step('HOLD', 1000)
 
 // NAV_TAKEOFF is acknowledged even when arming is impossible, and a later arm then takes off; so it comes last.
-const takeoffStep: Step = {
-  frame: command(NAV_TAKEOFF, {
-    1: 'nan',
-    2: 'nan',
-    3: 'nan',
-    4: 'nan',
-    5: 'nan',
-    6: 'nan',
-    7: 'payload.alt + state.home.amsl',
-  }),
-  command: NAV_TAKEOFF,
-  shows: { mode: 'TAKEOFF' },
-  awaits_ms: 0,
-  changesMode: true,
-  arms: false,
-}
+const takeoff = takeoffStep(
+  { 1: 'nan', 2: 'nan', 3: 'nan', 4: 'nan', 5: 'nan', 6: 'nan', 7: 'payload.alt + state.home.amsl' },
+  { mode: 'TAKEOFF' },
+)
 
-// Verbs (PROTOCOL 3, Effects)
-
-const verb = (steps: readonly Step[], leads: readonly Mode[], rest: Partial<VerbProfile> = {}): VerbProfile => ({
-  steps: () => steps,
-  leads,
-  endsWithHold: false,
-  undo: { ground: [], air: [] },
-  payload: [],
-  ...rest,
-})
-
-const contingency = (mode: 'HOLD' | 'LAND' | 'RETURN'): ContingencyProfile => ({
-  frame: setMode(mode),
-  command: DO_SET_MODE,
-  shows: { mode },
-})
-
-// Setpoints: a set bit of the mask says *ignore*. Bits 0-2 position, 3-5 velocity, 6-8 acceleration, 10 yaw, 11 yaw rate.
-
-const POSITION = 0x01f8
-const VELOCITY = 0x01c7
 const VELOCITY_AND_HEIGHT = 0x01e3
-const YAW = 0x0800
-const YAW_RATE = 0x0400
-const NEITHER = 0x0c00
-
-const FRAME_LOCAL_NED = 1
-// Frame 6, relative to home, holds a wrong height in v1.16 (asked 8 m, held 2.7).
-const FRAME_GLOBAL_AMSL = 5
-const FRAME_BODY_NED = 8
-
-type Has = (payload: string) => boolean
-
-/** Mask and yaw: the nose turns to `heading` (deg) where the payload has one; `without` is the mask's part where not. */
-function yaw(has: Has, mask: number | string, without: number): FrameTemplate['values'] {
-  if (!has('heading')) return { type_mask: typeof mask === 'number' ? mask + without : `${mask} + ${without}.0` }
-  const base = typeof mask === 'number' ? `${mask}.0` : mask
-  return {
-    type_mask: `${base} + (has(payload.heading) ? ${YAW}.0 : ${without}.0)`,
-    yaw: 'has(payload.heading) ? payload.heading * 0.017453292519943295 : 0.0',
-  }
-}
-
-const target = { target_system: 'target.system', target_component: 'target.component' } as const
-
-const positionGlobal: SetpointProfile = {
-  frame: (has) => ({
-    message: 'SET_POSITION_TARGET_GLOBAL_INT',
-    values: {
-      lat_int: 'payload.lat * 10000000.0',
-      lon_int: 'payload.lon * 10000000.0',
-      alt: 'payload.alt + state.home.amsl',
-      ...yaw(has, POSITION, NEITHER),
-      ...target,
-      coordinate_frame: FRAME_GLOBAL_AMSL,
-    },
-    position: { lat: 'lat_int', lon: 'lon_int' },
-    stamp: 'time_boot_ms',
-  }),
-  payload: ['lat', 'lon', 'alt'],
-}
-
-const positionLocal: SetpointProfile = {
-  frame: (has) => ({
-    message: 'SET_POSITION_TARGET_LOCAL_NED',
-    values: {
-      x: 'payload.north',
-      y: 'payload.east',
-      z: 'payload.down',
-      ...yaw(has, POSITION, NEITHER),
-      ...target,
-      coordinate_frame: FRAME_LOCAL_NED,
-    },
-    stamp: 'time_boot_ms',
-  }),
-  payload: ['north', 'east', 'down'],
-}
 
 /** Without `down` it keeps the height of its first frame: a vertical speed of zero drifts 3 m in 15 s. */
-const velocityLocal: SetpointProfile = {
-  frame: (has) => ({
-    message: 'SET_POSITION_TARGET_LOCAL_NED',
-    values: {
+const velocityLocal: Omit<SetpointProfile, 'kept'> = {
+  frame: (has) =>
+    local(FRAME_LOCAL_NED, {
       vx: 'payload.north',
       vy: 'payload.east',
       ...(has('down')
@@ -237,30 +97,12 @@ const velocityLocal: SetpointProfile = {
             ...yaw(has, `(has(payload.down) ? ${VELOCITY}.0 : ${VELOCITY_AND_HEIGHT}.0)`, NEITHER),
           }
         : { z: 'state.local.down', ...yaw(has, VELOCITY_AND_HEIGHT, NEITHER) }),
-      ...target,
-      coordinate_frame: FRAME_LOCAL_NED,
-    },
-    stamp: 'time_boot_ms',
-  }),
+    }),
   payload: ['north', 'east'],
 }
 
-/** PX4 takes no height in the body frame, so `down` must be given; the yaw rate is held at zero unless there is a heading. */
-const velocityBody: SetpointProfile = {
-  frame: (has) => ({
-    message: 'SET_POSITION_TARGET_LOCAL_NED',
-    values: {
-      vx: 'payload.forward',
-      vy: 'payload.right',
-      vz: 'payload.down',
-      ...yaw(has, VELOCITY, YAW_RATE),
-      ...target,
-      coordinate_frame: FRAME_BODY_NED,
-    },
-    stamp: 'time_boot_ms',
-  }),
-  payload: ['forward', 'right', 'down'],
-}
+/** PX4 leaves OFFBOARD when the stream ends. */
+const kept = false
 
 export const px4Multirotor: Profile = {
   name: 'px4-multirotor',
@@ -281,36 +123,30 @@ export const px4Multirotor: Profile = {
     { name: 'DISTANCE_SENSOR', id: 132, interval_us: 100_000, gap_ms: 10_000 },
     { name: 'POSITION_TARGET_GLOBAL_INT', id: 87, interval_us: 500_000, gap_ms: 10_000 },
   ],
-  mode(custom_mode) {
-    // 0 is MAVLink's "unknown". POSITION has variants in its sub mode; the pilot's manual modes are one to us.
-    if (custom_mode === 0) return undefined
-    const main = Math.floor(custom_mode / 2 ** 16) % 256
-    if (main === 1 || main === 5 || main === 7) return 'MANUAL'
-    return modes.get(custom_mode) ?? 'OTHER'
-  },
+  mode: named,
   verbs: {
-    hold: verb([modeStep('HOLD', 0)], ['HOLD']),
-    takeoff: verb([holdFirst, armStep(true), takeoffStep], ['HOLD', 'TAKEOFF'], {
+    hold: verb([step('HOLD', 0)], ['HOLD']),
+    takeoff: verb([holdFirst, armStep(true), takeoff], ['HOLD', 'TAKEOFF'], {
       undo: { ground: ['disarm', 'hold'], air: ['land'] },
       payload: ['alt'],
     }),
-    land: verb([modeStep('LAND', 0)], ['LAND'], { endsWithHold: true }),
-    return: verb([modeStep('RETURN', 0)], ['RETURN'], { endsWithHold: true }),
+    land: verb([step('LAND', 0)], ['LAND'], { endsWithHold: true }),
+    return: verb([step('RETURN', 0)], ['RETURN'], { endsWithHold: true }),
     arm: verb([holdFirst, armStep(true)], ['HOLD'], { undo: { ground: ['disarm'], air: [] } }),
     disarm: verb([armStep(false)], []),
   },
   setpoints: {
-    'position-global': positionGlobal,
-    'position-local': positionLocal,
-    'velocity-local': velocityLocal,
-    'velocity-body': velocityBody,
+    'position-global': { ...positionGlobal, kept },
+    'position-local': { ...positionLocal, kept },
+    'velocity-local': { ...velocityLocal, kept },
+    'velocity-body': { ...velocityBody, kept },
   },
-  engagement: { framesBefore: 3, step: modeStep('OFFBOARD', 500), mode: 'OFFBOARD', shown_ms: 500 },
+  engagement: { framesBefore: 3, step: step('OFFBOARD', 500), mode: 'OFFBOARD', shown_ms: 500 },
   contingencies: {
     hold: contingency('HOLD'),
     land: contingency('LAND'),
     return: contingency('RETURN'),
-    disarm: { frame: armFrame(false), command: COMPONENT_ARM_DISARM, shows: { armed: false } },
+    disarm: disarming,
   },
   orphaned: 'hold',
 }

@@ -220,9 +220,7 @@ export class CommandLease extends Lease {
     if (waited_ms >= UNANSWERED_MS) return failed(Reason.unacknowledged)
     const each_ms = UNANSWERED_MS / (this.effect.retransmit + 1)
     if (this.#sends > this.effect.retransmit || waited_ms < each_ms) return undefined
-    // A second take-off in the air climbs again.
-    const takeoff = step.shows !== undefined && 'mode' in step.shows && step.shows.mode === 'TAKEOFF'
-    if (takeoff && !this.flight.view.isOnGround(now_ms)) return undefined
+    if (step.takesOff && !this.flight.view.isOnGround(now_ms)) return undefined
     this.#sends++
     return this.command(step, barriers, now_ms)
   }
