@@ -7,6 +7,7 @@ import type { Catalog, Problem } from '../src/catalog/catalog.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import { Source } from '../src/catalog/source.ts'
 import { suggestion } from '../src/catalog/suggestion.ts'
+import { ardupilotCopter } from '../src/profile/ardupilot-copter.ts'
 import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
 import type { Policy } from '../src/protocol/policy.ts'
 import { readText } from './file.ts'
@@ -45,7 +46,7 @@ export class ConfigError extends Error {
 }
 
 /** Every profile that a catalog can name as its vehicle. */
-const PROFILES = [px4Multirotor]
+const PROFILES = [px4Multirotor, ardupilotCopter]
 
 const address = z.string().refine((text) => isAddress(text), 'must be host:port, such as 127.0.0.1:1883')
 

@@ -130,7 +130,7 @@ export class Aftermath {
     const { contingency, resources } = running
     const ended = contingency.advance(now_ms)
     if (contingency.landing) {
-      this.#landing = resources
+      if (contingency.endsWithHold) this.#landing = resources
       for (const name of resources) this.resources.fence(name, this.#session.newest)
     }
     if (ended === undefined) return

@@ -56,9 +56,14 @@ export class Contingency implements Awaiting {
     return [this.#name, ...this.#left]
   }
 
-  /** The vehicle is coming down or home: what follows needs newer evidence, and ends with HOLD once disarmed. */
+  /** The vehicle is coming down or home: what follows needs newer evidence. */
   get landing(): boolean {
     return this.#name === 'land' || this.#name === 'return'
+  }
+
+  /** As the verb of that name: it ends with HOLD once disarmed. */
+  get endsWithHold(): boolean {
+    return this.#flight.catalog.profile.verbs[this.#name].endsWithHold
   }
 
   get #profile() {
@@ -75,7 +80,7 @@ export class Contingency implements Awaiting {
     const { shows } = this.#profile
     this.#underway = {
       leads: 'mode' in shows ? [shows.mode] : [],
-      endsWithHold: this.landing,
+      endsWithHold: this.endsWithHold,
       since_ms: undefined,
       confirmed: false,
       arming: false,

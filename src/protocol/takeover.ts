@@ -59,6 +59,8 @@ export class Takeover {
     effect.since_ms ??= already ? now_ms + SETTLING_MS : now_ms
     this.#fresh = false
     for (const mode of effect.leads) this.#ours.add(mode)
+    // From here on the setpoint mode is one that this session asked for, whatever it found (ArduPilot's take-off).
+    if (effect.leads.includes(this.#engaged)) this.#foundEngaged = false
   }
 
   finish(effect: Underway): void {
