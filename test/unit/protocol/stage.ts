@@ -7,6 +7,7 @@ import type { HostPredicate } from '../../../src/agentspec/index.ts'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 import type { CoreFactory, CoreFrame } from '../../../src/core/core.ts'
+import { ardupilotCopter } from '../../../src/profile/ardupilot-copter.ts'
 import { LANDED, type Landed, MODES, type Mode } from '../../../src/profile/profile.ts'
 import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
 import { Policy } from '../../../src/protocol/policy.ts'
@@ -14,19 +15,28 @@ import type { JournalEntry, Publication } from '../../../src/protocol/port.ts'
 import { type LogEvent, Runtime } from '../../../src/protocol/runtime.ts'
 import { encode } from '../../../src/response/write.ts'
 
-const catalogFile = fileURLToPath(new URL('../../../examples/px4-multirotor/catalog.yaml', import.meta.url))
+const example = (profile: string): string =>
+  fileURLToPath(new URL(`../../../examples/${profile}/catalog.yaml`, import.meta.url))
 
 /** Loading one takes longer than most tests. */
 const loaded = new Map<string, Catalog>()
 
 /** The reference catalog, with parts of its text replaced. */
-export function referenceCatalog(...replacements: [string, string][]): Catalog {
-  let text = readFileSync(catalogFile, 'utf8')
+export const referenceCatalog = (...replacements: [string, string][]): Catalog =>
+  exampleCatalog('px4-multirotor', ...replacements)
+
+/** The example of a profile, with parts of its text replaced. */
+export function exampleCatalog(profile: string, ...replacements: [string, string][]): Catalog {
+  let text = readFileSync(example(profile), 'utf8')
   for (const [from, to] of replacements) {
-    if (!text.includes(from)) throw new Error(`the reference catalog has no ${from}`)
+    if (!text.includes(from)) throw new Error(`the catalog of ${profile} has no ${from}`)
     text = text.replace(from, to)
   }
-  const catalog = loaded.get(text) ?? loadCatalog(text, 'catalog.yaml', [px4Multirotor])
+  return catalogOf(text)
+}
+
+export function catalogOf(text: string): Catalog {
+  const catalog = loaded.get(text) ?? loadCatalog(text, 'catalog.yaml', [px4Multirotor, ardupilotCopter])
   loaded.set(text, catalog)
   return catalog
 }
@@ -357,7 +367,8 @@ export class Stage {
     if (this.down) return false
     const payload = frame.payload.slice()
     const command = frame.message === MSG.commandLong ? new DataView(payload.buffer).getUint16(28, true) : undefined
-    const sent = { at_ms: this.now_ms, message: frame.message, payload, command, mode: modeOf(payload, command) }
+    const mode = modeOf(this.catalog.profile.name, payload, command)
+    const sent = { at_ms: this.now_ms, message: frame.message, payload, command, mode }
     this.sent.push(sent)
     if (this.obeys && command !== undefined) this.#obey(sent)
     return true
@@ -370,7 +381,8 @@ export class Stage {
       const armed = new DataView(payload.buffer).getFloat32(0, true) === 1
       this.later(30, () => this.show({ armed }))
     }
-    if (command === CMD.takeoff) this.later(30, () => this.show({ mode: 'TAKEOFF' }))
+    const climbs = this.catalog.profile.name === 'px4-multirotor' ? { mode: 'TAKEOFF' } : { landed: 'TAKING_OFF' }
+    if (command === CMD.takeoff) this.later(30, () => this.show(climbs as { mode: Mode } | { landed: Landed }))
   }
 
   #due(): { act: () => void }[] {
@@ -401,18 +413,16 @@ function nameOf({ command, mode, payload }: Sent): string {
   return new DataView(payload.buffer).getFloat32(0, true) === 1 ? 'arm' : 'disarm'
 }
 
-const PX4_MODES: Readonly<Record<string, Mode>> = {
-  '4/2': 'TAKEOFF',
-  '4/3': 'HOLD',
-  '4/5': 'RETURN',
-  '4/6': 'LAND',
-  '6/0': 'OFFBOARD',
+/** By the second and third parameter of DO_SET_MODE. */
+const AUTOPILOT_MODES: Readonly<Record<string, Readonly<Record<string, Mode>>>> = {
+  'px4-multirotor': { '4/2': 'TAKEOFF', '4/3': 'HOLD', '4/5': 'RETURN', '4/6': 'LAND', '6/0': 'OFFBOARD' },
+  'ardupilot-copter': { '17/0': 'HOLD', '6/0': 'RETURN', '9/0': 'LAND', '4/0': 'OFFBOARD' },
 }
 
-function modeOf(payload: Uint8Array, command: number | undefined): Mode | undefined {
+function modeOf(profile: string, payload: Uint8Array, command: number | undefined): Mode | undefined {
   if (command !== CMD.setMode) return undefined
   const view = new DataView(payload.buffer)
-  return PX4_MODES[`${view.getFloat32(4, true)}/${view.getFloat32(8, true)}`]
+  return AUTOPILOT_MODES[profile]![`${view.getFloat32(4, true)}/${view.getFloat32(8, true)}`]
 }
 
 /** A goto so many metres north of home. */
