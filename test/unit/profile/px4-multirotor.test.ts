@@ -1,48 +1,12 @@
-import { parse } from '@marcbachmann/cel-js'
 import { describe, expect, it } from 'vitest'
-import { fieldOf, layout } from '../../../src/profile/frame.ts'
-import { CONTINGENCIES, type FrameTemplate, MODES, type Verb } from '../../../src/profile/profile.ts'
+import { MODES, type SetpointName } from '../../../src/profile/profile.ts'
 import { PX4_MODES, px4Multirotor as px4 } from '../../../src/profile/px4-multirotor.ts'
+import { type Payload, setpointOf, values } from './template.ts'
 
-type Payload = Readonly<Record<string, number>>
-const state = { home: { amsl: 500 }, local: { down: -12 } }
+const setpoint = (name: SetpointName, payload: Payload, declared?: readonly string[]) =>
+  setpointOf(px4, name, payload, declared)
 
-/** The numbers of a template for a payload, as CEL itself computes them; `nan` stays. */
-function values(template: FrameTemplate, payload: Payload): Record<string, number | string> {
-  return Object.fromEntries(
-    Object.entries(template.values).map(([field, value]) => [
-      field,
-      typeof value === 'number' || value === 'nan'
-        ? value
-        : Number(parse(value)({ payload, state, target: { system: 2, component: 1 } })),
-    ]),
-  )
-}
-
-const setpoint = (name: keyof typeof px4.setpoints, payload: Payload, declared = Object.keys(payload)) =>
-  values(
-    px4.setpoints[name].frame((field) => declared.includes(field)),
-    payload,
-  )
-
-describe('px4-multirotor, fields', () => {
-  it('has exactly the fields of PROTOCOL 3, discrete ones first', () => {
-    const names = (continuous: boolean) => px4.fields.filter((f) => f.continuous === continuous).map((f) => f.name)
-    expect(names(false).join(' ')).toBe(
-      'armed ready estimator.ok critical mode mode_intended landed gps.fix gps.satellites',
-    )
-    expect(names(true).join(' ')).toBe(
-      'battery.remaining battery.voltage position.lat position.lon position.alt position.amsl position.accuracy ' +
-        'local.north local.east local.down velocity.north velocity.east velocity.down heading ' +
-        'home.lat home.lon home.amsl range.down',
-    )
-    for (const field of px4.fields) expect(field.maxAge_ms).toBeGreaterThanOrEqual(300)
-  })
-
-  it('names its messages as MAVLink does', () => {
-    for (const { name, id } of px4.messages) expect(layout(name).id).toBe(id)
-  })
-
+describe('px4-multirotor', () => {
   it('knows every mode that it sets, and 0 as unknown', () => {
     for (const [mode, { main, sub }] of Object.entries(PX4_MODES))
       expect(px4.mode(main * 2 ** 16 + sub * 2 ** 24)).toBe(mode)
@@ -52,27 +16,6 @@ describe('px4-multirotor, fields', () => {
     expect(px4.mode((3 << 16) + (1 << 24))).toBe('OTHER')
     expect(px4.mode((4 << 16) + 255 * 2 ** 24)).toBe('OTHER')
     expect(MODES).toContain('OFFBOARD')
-  })
-})
-
-describe('px4-multirotor, frames', () => {
-  const all: FrameTemplate[] = [
-    ...Object.values(px4.verbs).flatMap((verb) => verb.steps(() => true).map((step) => step.frame)),
-    ...Object.values(px4.setpoints).flatMap((s) => [s.frame(() => true), s.frame(() => false)]),
-    ...CONTINGENCIES.map((name) => px4.contingencies[name].frame),
-    px4.engagement.step.frame,
-  ]
-
-  it('name fields that their messages have, and address the autopilot', () => {
-    for (const template of all) {
-      for (const field of Object.keys(template.values)) fieldOf(template.message, field)
-      if (template.stamp !== undefined) expect(fieldOf(template.message, template.stamp).format).toBe('u32')
-      for (const [field, value] of Object.entries(template.values)) {
-        if (value === 'nan') expect(fieldOf(template.message, field).format).toBe('f32')
-      }
-      expect(template.values.target_system).toBe('target.system')
-      expect(template.values.target_component).toBe('target.component')
-    }
   })
 
   it('take off as HOLD, arm, NAV_TAKEOFF at the height above the sea', () => {
@@ -88,17 +31,6 @@ describe('px4-multirotor, frames', () => {
     const nan = { param1: 'nan', param2: 'nan', param3: 'nan', param4: 'nan', param5: 'nan', param6: 'nan' }
     expect(takeoff).toMatchObject({ ...nan, param7: 508, command: 22 })
     expect(steps.map((s) => s.awaits_ms > 0)).toEqual([true, true, false])
-  })
-
-  it('arm only in arm and takeoff', () => {
-    const arming = (Object.keys(px4.verbs) as Verb[]).filter((v) => px4.verbs[v].steps(() => true).some((s) => s.arms))
-    expect(arming.sort()).toEqual(['arm', 'takeoff'])
-    for (const name of CONTINGENCIES) {
-      const { values: v } = px4.contingencies[name].frame
-      expect(v.command === 400 && v.param1 !== 0).toBe(false)
-      // They read neither state nor payload: what stops must not depend on sensors.
-      for (const value of Object.values(v)) expect(String(value)).not.toMatch(/state|payload|nan/)
-    }
   })
 
   it('fly to a position above the sea, in degrees 1e7', () => {
