@@ -2,7 +2,7 @@
 // The command line. A mistake of the user is one clear line on stderr and exit code 1.
 
 import { createInterface } from 'node:readline'
-import { Argument, Command, InvalidArgumentError } from 'commander'
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { RuleError } from '../src/agentspec/problem.ts'
 import { CatalogError } from '../src/catalog/catalog.ts'
 import { check } from './commands/check.ts'
@@ -11,7 +11,7 @@ import type { DomainOptions } from './commands/domain.ts'
 import { brokerOf, type GroundOptions } from './commands/ground.ts'
 import { operator, VERBS, type Verb } from './commands/operator.ts'
 import { run } from './commands/run.ts'
-import { sim } from './commands/sim.ts'
+import { AUTOPILOTS, sim } from './commands/sim.ts'
 import { submit } from './commands/submit.ts'
 import { watch } from './commands/watch.ts'
 import { VERSION } from './version.ts'
@@ -59,7 +59,8 @@ program
 program
   .command('sim')
   .description('simulated vehicle, never for flight; a line on stdin is a fault')
-  .option('--listen <host:port>', 'where it hears the companion', '127.0.0.1:14580')
+  .addOption(new Option('--autopilot <name>', 'who flies it').choices([...AUTOPILOTS]).default('px4'))
+  .option('--listen <host:port>', 'where it hears the companion; tcp://<host:port> serves TCP', '127.0.0.1:14580')
   .option('--send <host:port>', 'where it sends, unasked', '127.0.0.1:14540')
   .option('--speed <factor>', 'times real speed', positive, 1)
   .option('--lat <deg>', 'latitude of home', number, 47.397742)

@@ -2,8 +2,12 @@
 
 import { FAULT_USAGE } from '../sim/fault.ts'
 import { startSimulatedVehicle } from '../sim/server.ts'
+import type { AutopilotName } from '../sim/vehicle.ts'
+
+export { AUTOPILOTS } from '../sim/vehicle.ts'
 
 export interface SimOptions {
+  readonly autopilot: AutopilotName
   readonly listen: string
   readonly send: string
   readonly speed: number
@@ -15,12 +19,13 @@ export interface SimOptions {
 
 /** Flies until the process ends; the end of the input does not end it. Rejects where its port cannot be had. */
 export async function sim(
-  { listen, send, speed, lat, lon, amsl }: SimOptions,
+  { autopilot, listen, send, speed, lat, lon, amsl }: SimOptions,
   lines: AsyncIterable<string>,
   print: (line: string) => void,
 ): Promise<void> {
-  const simulated = await startSimulatedVehicle({ listen, send, speed, home: { lat, lon, amsl } })
-  print(`simulated vehicle: listens on ${listen}, sends to ${send}, ${speed} times real speed`)
+  const simulated = await startSimulatedVehicle({ autopilot, listen, send, speed, home: { lat, lon, amsl } })
+  const sends = listen.startsWith('tcp://') ? 'for one client' : `sends to ${send}`
+  print(`simulated vehicle (${autopilot}): listens on ${listen}, ${sends}, ${speed} times real speed`)
   print(`a line here is a fault: ${FAULT_USAGE.join('; ')}`)
   for await (const line of lines) {
     if (line.trim() === '') continue

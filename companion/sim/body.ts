@@ -1,5 +1,6 @@
-// The airframe: a point with limited acceleration above flat ground, flown by demands. The limits are fitted to flights of a
-// PX4 in software: 10 m/s to a position, about 3.7 m/s left at 1.5 m from it, no overshoot; 7 m of run-on out of 4.4 m/s.
+// The airframe: a point with limited acceleration above flat ground, flown by demands. The limits are fitted to flights in
+// software. PX4: 10 m/s to a position, about 3.7 m/s left at 1.5 m from it, no overshoot; 7 m of run-on out of 4.4 m/s.
+// ArduPilot: 12 m in 5 s with half a metre of overshoot, 9 m of run-on out of 5 m/s.
 
 import type { Vector } from './geodesy.ts'
 
@@ -17,25 +18,50 @@ export interface Demand {
   readonly vertical: VerticalDemand
 }
 
-const SPEED_UP_MPS2 = 4
-const SLOW_DOWN_MPS2 = 9
-const BRAKE_MPS2 = 2.94
-const APPROACH_MPS2 = 6.5
-const APPROACH_PER_S = 2.8
+/** m/s², m/s, and 1/s: the speed that the last metre is flown at, by its length. */
+export interface BodyLimits {
+  readonly speedUp: number
+  readonly slowDown: number
+  readonly brake: number
+  /** The deceleration that an approach to a position counts on: above `slowDown` it overshoots. */
+  readonly approach: number
+  readonly approachPerS: number
+  readonly climb: number
+  readonly descend: number
+}
+
+export const PX4_LIMITS: BodyLimits = {
+  speedUp: 4,
+  slowDown: 9,
+  brake: 2.94,
+  approach: 6.5,
+  approachPerS: 2.8,
+  climb: 3,
+  descend: 1.5,
+}
+export const COPTER_LIMITS: BodyLimits = {
+  speedUp: 2.5,
+  slowDown: 1.7,
+  brake: 2,
+  approach: 1.9,
+  approachPerS: 1.8,
+  climb: 2.5,
+  descend: 1.5,
+}
+
 const VERTICAL_MPS2 = 3
-const CLIMB_MPS = 3
-const DESCEND_MPS = 1.5
+const VERTICAL_MPS = 3
 const GRAVITY_MPS2 = 9.81
 const TOUCH_M = 0.001
 
 /** Speed at which a vehicle may still be `distance` metres from where it wants to stop. */
-function approachSpeed(distance_m: number, limit_mps: number): number {
-  const linear_mps = APPROACH_MPS2 / APPROACH_PER_S
-  const linear_m = linear_mps / APPROACH_PER_S
+function approachSpeed({ approach, approachPerS }: BodyLimits, distance_m: number, limit_mps: number): number {
+  const linear_mps = approach / approachPerS
+  const linear_m = linear_mps / approachPerS
   const speed_mps =
     distance_m < linear_m
-      ? APPROACH_PER_S * distance_m
-      : Math.sqrt(linear_mps ** 2 + 2 * APPROACH_MPS2 * (distance_m - linear_m))
+      ? approachPerS * distance_m
+      : Math.sqrt(linear_mps ** 2 + 2 * approach * (distance_m - linear_m))
   return Math.min(limit_mps, speed_mps)
 }
 
@@ -44,6 +70,11 @@ const clamp = (value: number, low: number, high: number): number => Math.min(hig
 export class Body {
   position: Vector = { north: 0, east: 0, down: 0 }
   velocity: Vector = { north: 0, east: 0, down: 0 }
+  readonly #limits: BodyLimits
+
+  constructor(limits: BodyLimits = PX4_LIMITS) {
+    this.#limits = limits
+  }
 
   get height_m(): number {
     return 0 - this.position.down
@@ -86,24 +117,26 @@ export class Body {
   }
 
   #horizontal(demand: HorizontalDemand): { north: number; east: number; acceleration: number } {
-    if (demand.kind === 'brake') return { north: 0, east: 0, acceleration: BRAKE_MPS2 }
-    if (demand.kind === 'velocity') return { north: demand.north, east: demand.east, acceleration: SPEED_UP_MPS2 }
+    if (demand.kind === 'brake') return { north: 0, east: 0, acceleration: this.#limits.brake }
+    if (demand.kind === 'velocity')
+      return { north: demand.north, east: demand.east, acceleration: this.#limits.speedUp }
     const dn = demand.north - this.position.north
     const de = demand.east - this.position.east
     const distance_m = Math.hypot(dn, de)
-    if (distance_m === 0) return { north: 0, east: 0, acceleration: SLOW_DOWN_MPS2 }
-    const speed_mps = approachSpeed(distance_m, demand.speed_mps)
+    if (distance_m === 0) return { north: 0, east: 0, acceleration: this.#limits.slowDown }
+    const speed_mps = approachSpeed(this.#limits, distance_m, demand.speed_mps)
     return {
       north: (dn / distance_m) * speed_mps,
       east: (de / distance_m) * speed_mps,
-      acceleration: speed_mps > this.speed_mps ? SPEED_UP_MPS2 : SLOW_DOWN_MPS2,
+      acceleration: speed_mps > this.speed_mps ? this.#limits.speedUp : this.#limits.slowDown,
     }
   }
 
   #vertical(demand: VerticalDemand): { down: number; acceleration: number } {
     if (demand.kind === 'velocity') {
-      return { down: clamp(demand.down, -CLIMB_MPS, CLIMB_MPS), acceleration: demand.acceleration }
+      return { down: clamp(demand.down, -VERTICAL_MPS, VERTICAL_MPS), acceleration: demand.acceleration }
     }
-    return { down: clamp(demand.down - this.position.down, -CLIMB_MPS, DESCEND_MPS), acceleration: VERTICAL_MPS2 }
+    const { climb, descend } = this.#limits
+    return { down: clamp(demand.down - this.position.down, -climb, descend), acceleration: VERTICAL_MPS2 }
   }
 }

@@ -3,11 +3,11 @@
 
 import type { MavLinkData, MavLinkDataConstructor } from 'node-mavlink'
 import { common, MavLinkProtocolV2, minimal, x25crc } from 'node-mavlink'
+import { SIGNATURE_BYTES, type Signer } from './signature.ts'
 
 const STX = 0xfd
 const HEADER_BYTES = 10
 const CRC_BYTES = 2
-const SIGNATURE_BYTES = 13
 const INCOMPAT_SIGNED = 1
 
 /** What the simulated vehicle understands. */
@@ -30,11 +30,12 @@ export interface Incoming {
   readonly component: number
   /** MAVLink message id. */
   readonly id: number
+  readonly signed: boolean
   /** Undefined for a frame of a message that the vehicle does not know: nothing checks its CRC. */
   readonly message: MavLinkData | undefined
 }
 
-/** The one frame that a datagram is; undefined where it is none, or its CRC is wrong. Signatures are not checked. */
+/** The one frame that a datagram is; undefined where it is none, or its CRC is wrong. A signature is checked by its `Signer`. */
 export function readFrame(datagram: Uint8Array): Incoming | undefined {
   const bytes = Buffer.from(datagram.buffer, datagram.byteOffset, datagram.byteLength)
   if (bytes.length < HEADER_BYTES + CRC_BYTES || bytes[0] !== STX) return undefined
@@ -43,7 +44,7 @@ export function readFrame(datagram: Uint8Array): Incoming | undefined {
   const end = HEADER_BYTES + header.payloadLength + CRC_BYTES
   const signature = (header.incompatibilityFlags & INCOMPAT_SIGNED) !== 0 ? SIGNATURE_BYTES : 0
   if (bytes.length !== end + signature) return undefined
-  const source = { system: header.sysid, component: header.compid, id: header.msgid as number }
+  const source = { system: header.sysid, component: header.compid, id: header.msgid as number, signed: signature > 0 }
   const type = INCOMING.get(source.id)
   if (type === undefined) return { ...source, message: undefined }
   const unsigned = bytes.subarray(0, end)
@@ -59,18 +60,20 @@ export function message<T extends MavLinkData>(type: new () => T, values: { [K i
   return Object.assign(Object.create(type.prototype), values)
 }
 
-/** Writes the frames of one system and component: one sequence of numbers. */
+/** Writes the frames of one system and component: one sequence of numbers. With a `Signer`, signed. */
 export class FrameWriter {
   readonly #protocol: MavLinkProtocolV2
+  readonly #signer: Signer | undefined
   #sequence = 0
 
-  constructor(system: number, component: number) {
-    this.#protocol = new MavLinkProtocolV2(system, component)
+  constructor(system: number, component: number, signer?: Signer) {
+    this.#signer = signer
+    this.#protocol = new MavLinkProtocolV2(system, component, signer === undefined ? 0 : INCOMPAT_SIGNED)
   }
 
   write(data: MavLinkData): Uint8Array {
     const frame = this.#protocol.serialize(data, this.#sequence)
     this.#sequence = (this.#sequence + 1) & 0xff
-    return frame
+    return this.#signer?.sign(frame) ?? frame
   }
 }

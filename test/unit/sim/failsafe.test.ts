@@ -232,7 +232,7 @@ describe('simulated vehicle: failsafes and faults', () => {
     ['battery 101', 'fault "battery": percent must be a number from 0 to 100, got "101"'],
     ['gps maybe', 'fault "gps": expected on or off, got "maybe"'],
     ['pilot UP', 'fault "pilot": unknown mode "UP"'],
-    ['ack never 1', 'fault "ack": expected lost or late, got "never"'],
+    ['ack never 1', 'fault "ack": expected lost, late, twice, progress or other, got "never"'],
     ['ack lost', 'fault "ack" takes 2 words, got 1: ack lost <count>'],
     ['ack lost 1.5', 'fault "ack": count must be an integer from 0 to 1000, got "1.5"'],
     ['refuse x 1', 'fault "refuse": command id must be an integer'],
