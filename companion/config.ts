@@ -11,6 +11,7 @@ import { ardupilotCopter } from '../src/profile/ardupilot-copter.ts'
 import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
 import type { Policy } from '../src/protocol/policy.ts'
 import { readText } from './file.ts'
+import { parseAddress } from './mavlink/address.ts'
 
 export interface Config {
   /** Names the topics: `halo/v1/<vehicle>`. */
@@ -20,7 +21,7 @@ export interface Config {
   /** Absolute paths of the rule files, in the order in which they apply. */
   readonly rules: readonly string[]
   readonly mavlink: {
-    /** `udpin://host:port`, `udpout://host:port` or `tcpout://host:port`. */
+    /** Of the forms of `mavlink/address.ts`. */
     readonly endpoint: string
     /** Our MAVLink component id; the system id is the vehicle's. */
     readonly component: number
@@ -70,12 +71,13 @@ const schema = z.strictObject({
   catalog: z.string().min(1),
   rules: z.array(z.string().min(1)).default([]),
   mavlink: z.strictObject({
-    endpoint: z
-      .string()
-      .refine(
-        (text) => /^(udpin|udpout|tcpout):\/\//.test(text) && isAddress(text.replace(/^\w+:\/\//, '')),
-        'must be udpin://, udpout:// or tcpout:// and host:port, the port at most 65535',
-      ),
+    endpoint: z.string().superRefine((url, check) => {
+      try {
+        parseAddress(url)
+      } catch (error) {
+        check.addIssue((error as Error).message)
+      }
+    }),
     component: z.int('must be an integer').min(1, 'must be 1 to 255').max(255, 'must be 1 to 255').default(191),
   }),
   mqtt,

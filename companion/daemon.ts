@@ -64,6 +64,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   const statustext = new Statustext()
   let client: Client | undefined
   let identified = false
+  let lost: string | undefined
   let stopBy_ms = Infinity
   let heartbeat_ms = -Infinity
   let over = false
@@ -98,7 +99,16 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     recognises: (datagram) => link.recognises(datagram),
     receive: (bytes) => {
       const received_ms = clock.turn()
-      guarded(() => link.receive(bytes, received_ms))
+      let good = false
+      guarded(() => {
+        good = link.receive(bytes, received_ms)
+      })
+      if (good) lost = undefined
+      return good
+    },
+    lost(reason) {
+      if (reason !== lost) log.warn({ event: 'mavlink', message: `${config.mavlink.endpoint}: ${reason}` })
+      lost = reason
     },
   }).catch(async (error: Error) => {
     await broker?.close()

@@ -1,17 +1,22 @@
-// Where the vehicle's link ends on this machine: `udpin://host:port`, `udpout://host:port`, `tcpout://host:port`.
+// Where the vehicle's link ends on this machine (`address.ts` has the forms of its URL).
 //
 // A transmit is on the wire when it returns, or it has not happened: what would wait in user space could be sent late, and a
-// late setpoint is a stale one (G5). A *connected* UDP socket sends in the call, and the kernel drops all other senders.
+// late setpoint is a stale one (G5). A *connected* UDP socket sends in the call, and the kernel drops all other senders. What is
+// lost takes with it all that lies in user space or the kernel: no byte of before a loss leaves after it.
 
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, type Socket as TcpSocket } from 'node:net'
+import { type NetworkAddress, parseAddress } from './address.ts'
+import { Backoff } from './backoff.ts'
 
 export interface EndpointListener {
   /** Whether a datagram comes from the autopilot, asked for `udpin` while there is no peer; a `Link` answers. */
   recognises(datagram: Uint8Array): boolean
-  /** A datagram of the peer, or the next bytes of the stream. */
-  receive(bytes: Uint8Array): void
+  /** A datagram of the peer, or the next bytes of the stream. False: nothing in it is good. */
+  receive(bytes: Uint8Array): boolean
+  /** Why there is no link, for people; again at each attempt that fails. */
+  lost(reason: string): void
 }
 
 export interface Endpoint {
@@ -31,44 +36,59 @@ export interface Endpoint {
 
 /** A peer that has been silent for so long may have come back from another port: after a reboot it does. */
 const SILENCE_ms = 3000
-const REOPEN_ms = 1000
 
-/** Throws for a URL that cannot be opened; a `tcpout` that nobody answers yet is tried again at each `tick`. */
-export async function openEndpoint(url: string, listener: EndpointListener): Promise<Endpoint> {
-  const { protocol, host, port } = parse(url)
-  if (protocol === 'tcpout:') return new TcpOut(url, host, port, listener)
-  const endpoint = protocol === 'udpin:' ? new UdpIn(url, host, port, listener) : new UdpOut(url, host, port, listener)
+/**
+ * Throws for a URL that cannot be opened; a `tcpout` that nobody answers yet, or a `serial` whose device is not there yet, is
+ * tried again at each `tick` that is due. `random` (0 to 1) spreads these attempts.
+ */
+export async function openEndpoint(url: string, listener: EndpointListener, random = Math.random): Promise<Endpoint> {
+  const address = parseAddress(url)
+  const backoff = new Backoff(random)
+  if (address.kind === 'serial') {
+    const { Serial } = await import('./serial.ts')
+    return Serial.open(url, address, listener, backoff)
+  }
+  if (address.kind === 'tcpout') return new TcpOut(url, address, listener, backoff)
+  const endpoint = new (address.kind === 'udpin' ? UdpIn : UdpOut)(url, address, listener, backoff)
   await endpoint.open()
   return endpoint
 }
 
-function parse(url: string): { protocol: string; host: string; port: number } {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined
-  if (parsed?.protocol === 'serial:') throw new Error(`endpoint ${url}: serial ports are not supported yet`)
-  if (parsed === undefined || !['udpin:', 'udpout:', 'tcpout:'].includes(parsed.protocol)) {
-    throw new Error(`endpoint ${url}: must be udpin://host:port, udpout://host:port or tcpout://host:port`)
+/** Tells how long there has been nothing to hear; the time is known at ticks only. */
+export class Silence {
+  #heard = true
+  #since_ms = 0
+
+  heard(): void {
+    this.#heard = true
   }
-  if (parsed.hostname === '' || parsed.port === '') throw new Error(`endpoint ${url}: host and port are missing`)
-  return { protocol: parsed.protocol, host: parsed.hostname, port: Number(parsed.port) }
+
+  /** Whether the peer is to be let go. */
+  isOver(now_ms: number): boolean {
+    if (this.#heard) this.#since_ms = now_ms
+    this.#heard = false
+    return now_ms - this.#since_ms >= SILENCE_ms
+  }
 }
 
 abstract class Udp implements Endpoint {
   readonly url: string
   readonly stream = false
-  protected readonly host: string
-  protected readonly givenPort: number
+  protected readonly address: NetworkAddress
   protected readonly listener: EndpointListener
   protected socket: UdpSocket | undefined
   protected peered = false
+  readonly #backoff: Backoff
   #closed = false
-  #reopening = false
-  #broken_ms: number | undefined
+  #opening = false
+  /** A port that the kernel chose stays ours: PX4 answers for ever to the one that it heard first. */
+  #bound: number | undefined
 
-  constructor(url: string, host: string, port: number, listener: EndpointListener) {
+  constructor(url: string, address: NetworkAddress, listener: EndpointListener, backoff: Backoff) {
     this.url = url
-    this.host = host
-    this.givenPort = port
+    this.address = address
     this.listener = listener
+    this.#backoff = backoff
   }
 
   get connected(): boolean {
@@ -82,6 +102,9 @@ abstract class Udp implements Endpoint {
   async open(): Promise<void> {
     const socket = createSocket('udp4')
     try {
+      const { host, port } = this.local
+      socket.bind(this.#bound ?? port, host)
+      await once(socket, 'listening')
       await this.start(socket)
     } catch (error) {
       socket.close()
@@ -89,6 +112,8 @@ abstract class Udp implements Endpoint {
     }
     // A peer that is gone answers with ICMP, which the socket reports as an error: silence shows the same.
     socket.on('error', () => {})
+    this.#bound = socket.address().port
+    this.#backoff.reset()
     if (this.#closed) socket.close()
     else this.socket = socket
   }
@@ -110,25 +135,17 @@ abstract class Udp implements Endpoint {
   }
 
   tick(now_ms: number): void {
-    if (this.socket !== undefined) {
-      this.#broken_ms = undefined
-      this.listen(now_ms)
-      return
-    }
-    this.#broken_ms ??= now_ms
-    if (now_ms - this.#broken_ms >= REOPEN_ms) {
-      this.#broken_ms = now_ms
-      this.reopen()
-    }
+    if (this.socket !== undefined) this.listen(now_ms)
+    else if (!this.#opening && this.#backoff.due(now_ms)) this.reopen()
   }
 
   protected reopen(): void {
-    if (this.#closed || this.#reopening) return
-    this.#reopening = true
+    if (this.#closed || this.#opening) return
+    this.#opening = true
     this.open()
-      .catch(() => {}) // tried again at a later tick
+      .catch((error: Error) => this.listener.lost(error.message))
       .finally(() => {
-        this.#reopening = false
+        this.#opening = false
       })
   }
 
@@ -140,43 +157,46 @@ abstract class Udp implements Endpoint {
     if (socket !== undefined) await new Promise<void>((resolve) => socket.close(resolve))
   }
 
+  /** What to bind; port 0 takes any. */
+  protected abstract readonly local: { readonly host?: string; readonly port: number }
   protected abstract start(socket: UdpSocket): Promise<void>
   protected abstract listen(now_ms: number): void
 }
 
 /** Sends first, to a known peer. */
 class UdpOut extends Udp {
+  protected readonly local = { port: 0 }
+
   protected async start(socket: UdpSocket): Promise<void> {
-    socket.on('message', (datagram) => this.listener.receive(datagram))
-    socket.connect(this.givenPort, this.host)
+    socket.connect(this.address.port, this.address.host)
     await once(socket, 'connect')
+    const peer = socket.remoteAddress()
+    socket.on('message', (datagram, sender) => {
+      // What others sent before the kernel knew the peer is still in its queue.
+      if (sender.port === peer.port && sender.address === peer.address) this.listener.receive(datagram)
+    })
     this.peered = true
   }
 
   protected listen(): void {}
 }
 
-/** Waits for the autopilot and then knows nobody else, until that is silent. */
+/** Waits for the autopilot and then knows nobody else, until that has said nothing good for a while. */
 class UdpIn extends Udp {
   #peer: RemoteInfo | undefined
-  #heard = false
-  #heard_ms = 0
-  #bound: number | undefined
+  #silence = new Silence()
+
+  protected get local() {
+    return this.address
+  }
 
   protected async start(socket: UdpSocket): Promise<void> {
     this.#peer = undefined
     socket.on('message', (datagram, sender) => this.#receive(socket, datagram, sender))
-    socket.bind(this.#bound ?? this.givenPort, this.host)
-    await once(socket, 'listening')
-    this.#bound = socket.address().port
   }
 
   protected listen(now_ms: number): void {
-    if (this.#heard) {
-      this.#heard = false
-      this.#heard_ms = now_ms
-    }
-    if (!this.peered || now_ms - this.#heard_ms < SILENCE_ms) return
+    if (!this.peered || !this.#silence.isOver(now_ms)) return
     // A new socket rather than `disconnect`, which gives up the port where the kernel chose it.
     this.drop()
     this.reopen()
@@ -186,6 +206,7 @@ class UdpIn extends Udp {
     if (this.#peer === undefined) {
       if (!this.listener.recognises(datagram)) return
       this.#peer = sender
+      this.#silence = new Silence()
       socket.connect(sender.port, sender.address, (error?: Error) => {
         if (socket !== this.socket || this.#peer !== sender) return
         if (error === undefined || error === null) this.peered = true
@@ -194,27 +215,26 @@ class UdpIn extends Udp {
     }
     // What others sent before the kernel knew the peer is still in its queue.
     if (sender.port !== this.#peer.port || sender.address !== this.#peer.address) return
-    this.#heard = true
-    this.listener.receive(datagram)
+    if (this.listener.receive(datagram)) this.#silence.heard()
   }
 }
 
 class TcpOut implements Endpoint {
   readonly url: string
   readonly stream = true
-  readonly #host: string
-  readonly #port: number
+  readonly #address: NetworkAddress
   readonly #listener: EndpointListener
+  readonly #backoff: Backoff
+  #silence = new Silence()
   #socket: TcpSocket | undefined
   #connected = false
   #closed = false
-  #broken_ms: number | undefined
 
-  constructor(url: string, host: string, port: number, listener: EndpointListener) {
+  constructor(url: string, address: NetworkAddress, listener: EndpointListener, backoff: Backoff) {
     this.url = url
-    this.#host = host
-    this.#port = port
+    this.#address = address
     this.#listener = listener
+    this.#backoff = backoff
     this.#open()
   }
 
@@ -231,47 +251,57 @@ class TcpOut implements Endpoint {
     if (socket === undefined || !this.#connected || socket.writableLength !== 0) return false
     socket.write(bytes)
     if (socket.writableLength === 0) return true
-    this.#drop(socket)
+    this.#drop(socket, 'it takes no more')
     return false
   }
 
   tick(now_ms: number): void {
-    if (this.#socket !== undefined) {
-      this.#broken_ms = undefined
+    const socket = this.#socket
+    if (socket === undefined) {
+      if (!this.#closed && this.#backoff.due(now_ms)) this.#open()
       return
     }
-    this.#broken_ms ??= now_ms
-    if (this.#closed || now_ms - this.#broken_ms < REOPEN_ms) return
-    this.#broken_ms = undefined
-    this.#open()
+    // The kernel would go on for minutes, and then deliver what it kept.
+    if (this.#silence.isOver(now_ms)) this.#drop(socket, 'nothing was heard for 3 s')
   }
 
   async close(): Promise<void> {
     this.#closed = true
     const socket = this.#socket
     if (socket === undefined) return
-    this.#drop(socket)
+    this.#socket = undefined
+    this.#connected = false
+    // In order, so that the last contingency arrives.
+    socket.destroy()
     if (!socket.closed) await once(socket, 'close')
   }
 
   #open(): void {
-    const socket = connect({ host: this.#host, port: this.#port, noDelay: true })
+    const { host, port } = this.#address
+    const socket = connect({ host, port, noDelay: true })
     this.#socket = socket
+    this.#silence = new Silence()
     socket.on('connect', () => {
       this.#connected = socket === this.#socket
     })
     socket.on('data', (bytes) => {
-      if (socket === this.#socket) this.#listener.receive(bytes)
+      if (socket !== this.#socket) return
+      this.#silence.heard()
+      this.#backoff.reset()
+      this.#listener.receive(bytes)
     })
-    socket.on('error', () => {})
-    socket.on('end', () => this.#drop(socket))
-    socket.on('close', () => this.#drop(socket))
+    socket.on('error', ({ message }) => this.#drop(socket, message))
+    socket.on('end', () => this.#drop(socket, 'the other side closed it'))
+    socket.on('close', () => this.#drop(socket, 'the other side closed it'))
   }
 
-  #drop(socket: TcpSocket): void {
-    socket.destroy()
+  #drop(socket: TcpSocket, reason: string): void {
     if (socket !== this.#socket) return
     this.#socket = undefined
     this.#connected = false
+    // A plain close would have the kernel deliver what it holds, however late; a reset throws that away.
+    if (socket.connecting) socket.destroy()
+    else socket.resetAndDestroy()
+    this.#listener.lost(reason)
   }
 }

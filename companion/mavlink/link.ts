@@ -83,9 +83,11 @@ export class Link {
     return new Framer().datagram(datagram).some((frame) => this.#isAutopilot(frame))
   }
 
-  receive(bytes: Uint8Array, received_ms: number): void {
+  /** False: there was no good frame in it. */
+  receive(bytes: Uint8Array, received_ms: number): boolean {
     const frames = this.#options.stream ? this.framer.stream(bytes) : this.framer.datagram(bytes)
     for (const frame of frames) this.#take(frame, received_ms)
+    return frames.length > 0
   }
 
   /** Asks for the messages that are missing. */

@@ -70,7 +70,7 @@ describe('configuration', () => {
       'an endpoint of another kind',
       GOOD.replace('udpin', 'udp'),
       [
-        'halo.yaml:4:13: mavlink.endpoint: must be udpin://, udpout:// or tcpout:// and host:port, the port at most 65535',
+        'halo.yaml:4:13: mavlink.endpoint: must be udpin://host:port, udpout://host:port or tcpout://host:port, the port at most 65535, or serial:///dev/ttyAMA0?baud=921600',
       ],
     ],
     ['two brokers', `${GOOD}  embedded: 127.0.0.1:1883\n`, ['halo.yaml:5:1: mqtt: needs either `url` or `embedded`']],
