@@ -11,7 +11,7 @@ import { ardupilotCopter } from '../src/profile/ardupilot-copter.ts'
 import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
 import type { Policy } from '../src/protocol/policy.ts'
 import { readText } from './file.ts'
-import { parseAddress } from './mavlink/address.ts'
+import { isExposed, parseAddress } from './mavlink/address.ts'
 
 export interface Config {
   /** Names the topics: `halo/v1/<vehicle>`. */
@@ -25,6 +25,8 @@ export interface Config {
     readonly endpoint: string
     /** Our MAVLink component id; the system id is the vehicle's. */
     readonly component: number
+    /** MAVLink 2 signing, in and out, where given: absolute paths of the key, and of the file of the time stamps. */
+    readonly signing?: { readonly key: string; readonly linkId: number; readonly stamps: string }
   }
   /** A broker to connect to, or one of our own to open at `host:port`. */
   readonly mqtt: { readonly url: string; readonly protocol: 4 | 5 } | { readonly embedded: string }
@@ -66,11 +68,10 @@ const mqtt = z
     path: ['protocol'],
   })
 
-const schema = z.strictObject({
-  vehicle: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ and -'),
-  catalog: z.string().min(1),
-  rules: z.array(z.string().min(1)).default([]),
-  mavlink: z.strictObject({
+const byte = z.int('must be an integer')
+
+const mavlink = z
+  .strictObject({
     endpoint: z.string().superRefine((url, check) => {
       try {
         parseAddress(url)
@@ -78,8 +79,32 @@ const schema = z.strictObject({
         check.addIssue((error as Error).message)
       }
     }),
-    component: z.int('must be an integer').min(1, 'must be 1 to 255').max(255, 'must be 1 to 255').default(191),
-  }),
+    component: byte.min(1, 'must be 1 to 255').max(255, 'must be 1 to 255').default(191),
+    allow_unsigned: z.boolean().default(false),
+    signing: z
+      .strictObject({
+        key: z.string().min(1),
+        link_id: byte.min(0, 'must be 0 to 255').max(255, 'must be 0 to 255').default(0),
+      })
+      .optional(),
+  })
+  .refine(
+    ({ endpoint, allow_unsigned, signing }) => {
+      return allow_unsigned || signing !== undefined || !isExposed(parseAddress(endpoint))
+    },
+    {
+      path: ['endpoint'],
+      message:
+        'reaches beyond this machine and is not signed: anyone on that network could feed it state or fly the vehicle. ' +
+        'Set `mavlink.signing`, or bind to 127.0.0.1 behind a router, or accept that with `mavlink.allow_unsigned: true`',
+    },
+  )
+
+const schema = z.strictObject({
+  vehicle: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ and -'),
+  catalog: z.string().min(1),
+  rules: z.array(z.string().min(1)).default([]),
+  mavlink,
   mqtt,
   journal: z.string().min(1).optional(),
   log: z.strictObject({ level: z.enum(LOG_LEVELS).default('info') }).default({ level: 'info' }),
@@ -87,7 +112,8 @@ const schema = z.strictObject({
 
 const KEYS: readonly string[] = [
   ...Object.keys(schema.shape),
-  ...Object.keys(schema.shape.mavlink.shape),
+  ...Object.keys(mavlink.shape),
+  ...Object.keys(mavlink.shape.signing.unwrap().shape),
   ...Object.keys(mqtt.shape),
   'level',
 ]
@@ -110,18 +136,30 @@ export function parseConfig(text: string, file: string): Config {
     for (const issue of parsed.error.issues) report(source, issue)
     throw new ConfigError(source.problems)
   }
-  const { vehicle, catalog, rules, mavlink, mqtt: broker, journal, log } = parsed.data
+  const { vehicle, catalog, rules, mavlink, mqtt: broker, log } = parsed.data
+  const { endpoint, component, signing } = mavlink
   const folder = dirname(resolve(file))
+  const journal = resolve(folder, parsed.data.journal ?? `${vehicle}.journal`)
   return {
     vehicle,
     catalog: resolve(folder, catalog),
     rules: rules.map((file) => resolve(folder, file)),
-    mavlink,
+    mavlink: {
+      endpoint,
+      component,
+      ...(signing && {
+        signing: {
+          key: resolve(folder, signing.key),
+          linkId: signing.link_id,
+          stamps: resolve(dirname(journal), `${vehicle}.signing`),
+        },
+      }),
+    },
     mqtt:
       broker.embedded === undefined
         ? { url: broker.url!, protocol: broker.protocol ?? 4 }
         : { embedded: broker.embedded },
-    journal: resolve(folder, journal ?? `${vehicle}.journal`),
+    journal,
     log,
   }
 }

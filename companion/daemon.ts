@@ -16,6 +16,7 @@ import { type Config, readCatalog, readPolicy } from './config.ts'
 import { FileJournal } from './journal.ts'
 import { openEndpoint } from './mavlink/endpoint.ts'
 import { Link } from './mavlink/link.ts'
+import { readKey, Signing } from './mavlink/signing.ts'
 import { startBroker } from './mqtt/broker.ts'
 import { type Client, connect } from './mqtt/client.ts'
 import type { Topic } from './mqtt/topics.ts'
@@ -63,7 +64,6 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   const retained = new Map<string, Uint8Array>()
   const statustext = new Statustext()
   let client: Client | undefined
-  let identified = false
   let lost: string | undefined
   let stopBy_ms = Infinity
   let heartbeat_ms = -Infinity
@@ -73,8 +73,19 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     end = resolve
   })
 
+  const signed = config.mavlink.signing
+  const signing =
+    signed &&
+    (await Signing.open({
+      key: readKey(signed.key),
+      linkId: signed.linkId,
+      file: signed.stamps,
+      wall: Date.now,
+      failed: ({ message }) => log.error({ event: 'mavlink', message }),
+    }))
   const adapter = new Adapter({
     component: config.mavlink.component,
+    ...(signing && { signing }),
     transmit: (bytes) => !over && endpoint.transmit(bytes),
   })
   const runtime = new Runtime({
@@ -119,20 +130,16 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     fields: catalog.fields,
     adapter,
     stream: endpoint.stream,
+    ...(signing && { signing }),
     listener: {
       identity(system, component) {
-        identified = true
         log.info({ event: 'autopilot_found', system, component })
         apply((now_ms) => runtime.connected(system, component, now_ms))
       },
       report: (report, received_ms) => apply((now_ms) => runtime.observe(report, received_ms, now_ms)),
       acknowledge: (acknowledgement) => apply((now_ms) => runtime.acknowledge(acknowledgement, now_ms)),
-      collision(component) {
-        // Before the autopilot is known our system id is a guess, and another system may well have that component.
-        if (!identified) return
-        const id = `${adapter.system}/${component}`
-        fail(new Error(`mavlink: another program sends as ${id} on this link: choose another mavlink.component`))
-      },
+      alarm: (text) => apply((now_ms) => runtime.alarm(text, now_ms)),
+      warn: (message) => log.warn({ event: 'mavlink', message }),
     },
   })
 
@@ -184,6 +191,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     guarded(() => {
       const now_ms = clock.now()
       endpoint.tick(now_ms)
+      signing?.tick(now_ms)
       link.tick(now_ms)
       statustext.tell((line) => adapter.say({ message: 'STATUSTEXT', ...line }, now_ms))
       // Behind the runtime's own tick: a heartbeat says that the whole of it still turns.
@@ -202,7 +210,12 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     if (over) return
     over = true // from here nothing is sent
     clearInterval(timer)
-    const closing = [() => client?.end(offline()), () => broker?.close(), () => endpoint.close()]
+    const closing = [
+      () => client?.end(offline()),
+      () => broker?.close(),
+      () => endpoint.close(),
+      () => signing?.close(),
+    ]
     for (const close of closing) {
       try {
         await close()

@@ -5,6 +5,7 @@ import type { CoreFrame } from '../../src/core/core.ts'
 import { fieldOf, layout, layoutOf } from '../../src/profile/frame.ts'
 import type { Port } from '../../src/protocol/port.ts'
 import { checksum } from '../mavlink/checksum.ts'
+import { SIGNATURE, SIGNED, type Signing } from '../mavlink/signing.ts'
 
 /** What may be said at any time: it asks, reports or keeps alive, and moves nothing. */
 export type Harmless =
@@ -23,8 +24,16 @@ export interface AdapterOptions {
   readonly component?: number
   /** Our system id until the vehicle's is known, 1 where not given. */
   readonly system?: number
+  /** Signs everything that goes out; nothing goes out where it cannot. */
+  readonly signing?: Pick<Signing, 'sign'>
   /** Sees every frame that went out, after it did. */
   readonly sent?: (message: number, bytes: Uint8Array) => void
+}
+
+interface Source {
+  readonly sequence: number
+  readonly system: number
+  readonly component: number
 }
 
 const HEADER = 10
@@ -41,6 +50,7 @@ const TEXTS_PER_SECOND = 5
 export class Adapter implements Port {
   readonly component: number
   readonly #transmit: (bytes: Uint8Array) => boolean
+  readonly #signing: Pick<Signing, 'sign'> | undefined
   readonly #sent: ((message: number, bytes: Uint8Array) => void) | undefined
   #system: number
   #vehicle: { readonly system: number; readonly component: number } | undefined
@@ -52,6 +62,7 @@ export class Adapter implements Port {
     this.component = options.component ?? 191
     this.#system = options.system ?? 1
     this.#transmit = options.transmit
+    this.#signing = options.signing
     this.#sent = options.sent
   }
 
@@ -123,16 +134,25 @@ export class Adapter implements Port {
   }
 
   #put(message: number, payload: Uint8Array): boolean {
-    const bytes = wrap(message, payload, this.#sequence, this.#system, this.component)
-    if (!this.#transmit(bytes)) return false
+    const source = { sequence: this.#sequence, system: this.#system, component: this.component }
+    const bytes = wrap(message, payload, source, this.#signing !== undefined)
+    if (this.#signing?.sign(bytes) === false || !this.#transmit(bytes)) return false
     this.#sequence = (this.#sequence + 1) & 0xff
     this.#sent?.(message, bytes)
     return true
   }
 }
 
-/** A MAVLink 2 frame around a whole payload; zeros at its end are cut, as the standard wants, down to one byte. */
-function wrap(message: number, payload: Uint8Array, sequence: number, system: number, component: number): Uint8Array {
+/**
+ * A MAVLink 2 frame around a whole payload, with room for a signature behind it where it is to be `signed`. Zeros at the
+ * payload's end are cut, as the standard wants, down to one byte.
+ */
+function wrap(
+  message: number,
+  payload: Uint8Array,
+  { sequence, system, component }: Source,
+  signed: boolean,
+): Uint8Array {
   const layout = layoutOf(message)
   if (layout === undefined) throw new Error(`message ${message} has no definition`)
   if (payload.length !== layout.length) {
@@ -141,8 +161,9 @@ function wrap(message: number, payload: Uint8Array, sequence: number, system: nu
   let length = payload.length
   while (length > 1 && payload[length - 1] === 0) length--
 
-  const bytes = new Uint8Array(HEADER + length + 2)
-  bytes.set([0xfd, length, 0, 0, sequence, system, component, message & 0xff, (message >> 8) & 0xff, message >> 16])
+  const flags = signed ? SIGNED : 0
+  const bytes = new Uint8Array(HEADER + length + 2 + (signed ? SIGNATURE : 0))
+  bytes.set([0xfd, length, flags, 0, sequence, system, component, message & 0xff, (message >> 8) & 0xff, message >> 16])
   bytes.set(payload.subarray(0, length), HEADER)
   const crc = checksum(bytes, 1, HEADER + length, layout.crcExtra)
   bytes[HEADER + length] = crc & 0xff

@@ -3,12 +3,14 @@
 import { KindWords, PhaseWords } from '../../build/abi.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { loadConfig, readCatalog, readPolicy } from '../config.ts'
+import { readKey } from '../mavlink/signing.ts'
 
 /** Rejects with `ConfigError`, `CatalogError`, `RuleError` or the error of the file system. */
 export async function check(file: string, print: (line: string) => void): Promise<void> {
   const config = loadConfig(file)
   const catalog = readCatalog(config)
   const policy = await readPolicy(config, catalog)
+  if (config.mavlink.signing !== undefined) readKey(config.mavlink.signing.key)
   print(`vehicle ${config.vehicle}: profile ${catalog.profile.name}, catalog ${catalog.hash.slice(0, 16)}`)
   for (const line of describe(catalog)) print(line)
   if (policy !== undefined) print(`rules: ${policy.rules.map(({ id }) => `@${id}`).join(' ')}`)

@@ -2,10 +2,11 @@
 //
 // A datagram stands by itself; a stream keeps at most one unfinished frame. Whatever does not check out costs one byte, never
 // the length that it claims: junk that looks like a frame cannot swallow the good ones behind it. Every byte is accounted:
-// bytes = frameBytes + unknownBytes + junkBytes + pending.
+// bytes = frameBytes + refusedBytes + unknownBytes + junkBytes + pending.
 
 import { layoutOf } from '../../src/profile/frame.ts'
 import { checksum } from './checksum.ts'
+import { type Refusal, SIGNATURE, SIGNED, type Signing } from './signing.ts'
 
 export interface Frame {
   /** MAVLink message id. */
@@ -16,7 +17,7 @@ export interface Frame {
   readonly component: number
   readonly sequence: number
   readonly version: 1 | 2
-  /** It carries a signature. Nobody has checked it. */
+  /** It carries a signature: a right one where the link has a key, any where it has none. */
   readonly signed: boolean
 }
 
@@ -25,8 +26,6 @@ const MARKER_V2 = 0xfd
 const HEADER_V1 = 6
 const HEADER_V2 = 10
 const CHECKSUM = 2
-const SIGNATURE = 13
-const SIGNED = 0x01
 
 export class Framer {
   bytes = 0
@@ -40,8 +39,17 @@ export class Framer {
   badCrc = 0
   badFlags = 0
   junkBytes = 0
+  /** Frames that were good but for their signature, by what was wrong with that. */
+  readonly refused: Record<Refusal, number> = { version1: 0, unsigned: 0, forged: 0, old: 0, crowded: 0 }
+  refusedBytes = 0
 
+  readonly #signing: Pick<Signing, 'refuse'> | undefined
   #pending = new Uint8Array(0)
+
+  /** With `signing`, only frames that it does not refuse are handed out; without, a signature says nothing. */
+  constructor(signing?: Pick<Signing, 'refuse'>) {
+    this.#signing = signing
+  }
 
   /** Bytes of a stream that are kept until more of them come. */
   get pending(): number {
@@ -112,6 +120,13 @@ export class Framer {
     if (checksum(bytes, at + 1, end - CHECKSUM, layout.crcExtra) !== (bytes[end - 2]! | (bytes[end - 1]! << 8))) {
       this.badCrc++
       return 0
+    }
+    const refusal = this.#signing?.refuse(bytes.subarray(at, next))
+    if (refusal !== undefined) {
+      this.refused[refusal]++
+      this.refusedBytes += end - at
+      // Behind a frame that was cut off, the bytes where its signature would be are the next frame.
+      return end - at
     }
     const payload = new Uint8Array(layout.length)
     payload.set(bytes.subarray(at + header, Math.min(end - CHECKSUM, at + header + layout.length)))

@@ -1,7 +1,7 @@
 // The receiving side of the vehicle's link: finds the autopilot, drops what is not from it, and keeps its messages coming.
 //
-// Other systems are forwarded onto the same link, so a frame counts by its (system, component) and by nothing else. The clock
-// is the caller's: times come in with the bytes and with `tick`.
+// Other systems are forwarded onto the same link, so a frame counts by its (system, component) and by nothing else; whoever
+// shares the autopilot's ids, or ours, raises an alarm. The clock is the caller's: times come in with the bytes and with `tick`.
 
 import { fieldOf, layout } from '../../src/profile/frame.ts'
 import type { MessageSource, Profile } from '../../src/profile/profile.ts'
@@ -9,15 +9,20 @@ import { Telemetry } from '../../src/profile/telemetry.ts'
 import type { Acknowledgement, Report } from '../../src/protocol/port.ts'
 import { BootWatch } from '../../src/protocol/session.ts'
 import type { Harmless } from '../adapter/adapter.ts'
+import { DropReport } from './drop.ts'
 import { type Frame, Framer } from './framer.ts'
+import type { Signing } from './signing.ts'
+import { TwinWatch } from './twin.ts'
 
 export interface LinkListener {
   /** The autopilot was found, or another one has taken its place (PROTOCOL 11). Comes before its first report. */
   identity(system: number, component: number): void
   report(report: Report, received_ms: number): void
   acknowledge(acknowledgement: Acknowledgement): void
-  /** Somebody else sends as our component of our system. At most once a second. */
-  collision(component: number): void
+  /** Who is heard or obeyed is not certain: a second autopilot has the ids of ours, or somebody sends as we do. Once a second at most. */
+  alarm(text: string): void
+  /** Why frames are dropped, for people. Rarely. */
+  warn(text: string): void
 }
 
 /** The adapter, as far as a link needs it. */
@@ -36,6 +41,8 @@ export interface LinkOptions {
   readonly listener: LinkListener
   /** Bytes come in pieces of any size (TCP), not as datagrams. */
   readonly stream: boolean
+  /** With it, only frames that are signed with its key count. */
+  readonly signing?: Signing
 }
 
 const HEARTBEAT = layout('HEARTBEAT').id
@@ -47,7 +54,7 @@ const SILENCE_ms = 3000
 const ANSWER_ms = 300
 const ATTEMPTS_MAX = 3
 const ASK_AGAIN_ms = 2000
-const COLLISION_ms = 1000
+const ALARM_ms = 1000
 
 const at = {
   autopilot: fieldOf('HEARTBEAT', 'autopilot').offset,
@@ -59,7 +66,7 @@ const at = {
 
 export class Link {
   /** Counters of the bytes received. */
-  readonly framer = new Framer()
+  readonly framer: Framer
   /** Good frames of others than the autopilot. */
   foreign = 0
 
@@ -67,20 +74,35 @@ export class Link {
   #telemetry: Telemetry
   #autopilot: { readonly system: number; readonly component: number; heard_ms: number } | undefined
   #boot = new BootWatch()
+  #twins = new TwinWatch()
+  /** Two were heard as one: what either says is no state. */
+  #doubled_ms = -Infinity
+  /** Systems of which somebody has sent as our component, before we knew whether it is ours. */
+  readonly #rivals = new Set<number>()
+  readonly #drops: DropReport
   readonly #heard_ms = new Map<number, number>()
   readonly #asked_ms = new Map<number, number>()
   /** The one SET_MESSAGE_INTERVAL whose answer is awaited: an ACK does not say which message it is about. */
   #asking: { readonly source: MessageSource; attempts: number; sent_ms: number } | undefined
-  #collided_ms = -Infinity
+  #alarmed_ms = -Infinity
 
   constructor(options: LinkOptions) {
     this.#options = options
+    this.framer = new Framer(options.signing)
+    this.#drops = new DropReport(options.profile, options.listener)
     this.#telemetry = this.#newTelemetry()
   }
 
-  /** Whether a datagram of a sender not known yet comes from an autopilot of the profile: only its HEARTBEAT says so. */
+  /**
+   * Whether a datagram of a sender not known yet comes from an autopilot of the profile: only its HEARTBEAT says so. On a link
+   * with a key it must be signed, at any time: an autopilot that lost its clock takes ours once we speak to it.
+   */
   recognises(datagram: Uint8Array): boolean {
-    return new Framer().datagram(datagram).some((frame) => this.#isAutopilot(frame))
+    const { signing } = this.#options
+    const frames = new Framer(
+      signing && { refuse: (frame) => (signing.isSigned(frame) && signing.isAuthentic(frame) ? undefined : 'forged') },
+    ).datagram(datagram)
+    return frames.some((frame) => this.#isAutopilot(frame))
   }
 
   /** False: there was no good frame in it. */
@@ -90,8 +112,13 @@ export class Link {
     return frames.length > 0
   }
 
-  /** Asks for the messages that are missing. */
+  /** Asks for the messages that are missing, and tells of what was dropped. */
   tick(now_ms: number): void {
+    this.#drops.tick(this.framer, this.#autopilot !== undefined, now_ms)
+    this.#ask(now_ms)
+  }
+
+  #ask(now_ms: number): void {
     if (this.#autopilot === undefined) return
     const asking = this.#asking
     if (asking !== undefined) {
@@ -112,31 +139,67 @@ export class Link {
   }
 
   #take(frame: Frame, received_ms: number): void {
-    const { adapter, listener } = this.#options
     if (this.#isAutopilot(frame)) this.#find(frame, received_ms)
-    if (frame.system !== this.#autopilot?.system || frame.component !== this.#autopilot.component) {
-      this.foreign++
-      const ours = frame.system === adapter.system && frame.component === adapter.component
-      if (ours && received_ms - this.#collided_ms >= COLLISION_ms) {
-        this.#collided_ms = received_ms
-        listener.collision(frame.component)
-      }
+    const autopilot = this.#autopilot
+    if (frame.system !== autopilot?.system || frame.component !== autopilot.component) {
+      this.#passBy(frame, received_ms)
       return
     }
-    this.#autopilot.heard_ms = received_ms
+    autopilot.heard_ms = received_ms
+    let report = this.#telemetry.apply(frame.message, frame.payload, received_ms)
+    const twin = this.#twinOf(frame, report.boot_ms, received_ms)
+    if (twin !== undefined) {
+      this.#doubled_ms = received_ms
+      this.#alarm(`a second autopilot sends as ${frame.system}/${frame.component}: ${twin}`, received_ms)
+    }
+    if (received_ms - this.#doubled_ms < SILENCE_ms) return
+    if (this.#doubled_ms > -Infinity) {
+      this.#doubled_ms = -Infinity
+      this.#begin()
+      report = this.#telemetry.apply(frame.message, frame.payload, received_ms)
+    }
     this.#heard_ms.set(frame.message, received_ms)
     if (frame.message === COMMAND_ACK) {
       this.#acknowledged(frame.payload, received_ms)
       return
     }
-    let report = this.#telemetry.apply(frame.message, frame.payload, received_ms)
     if (report.boot_ms !== undefined && this.#boot.fell(report.message, report.boot_ms)) {
       // What the old boot said of fix, estimate and home does not speak for this one.
       this.#begin()
       this.#heard_ms.set(frame.message, received_ms)
       report = this.#telemetry.apply(frame.message, frame.payload, received_ms)
     }
-    if (report.observations.length > 0 || report.boot_ms !== undefined) listener.report(report, received_ms)
+    if (report.observations.length > 0 || report.boot_ms !== undefined)
+      this.#options.listener.report(report, received_ms)
+  }
+
+  /** A frame of somebody else, who is none of our business unless he sends as we do. */
+  #passBy(frame: Frame, received_ms: number): void {
+    const { adapter } = this.#options
+    this.foreign++
+    if (frame.message === HEARTBEAT && this.#autopilot === undefined) {
+      this.#drops.heartbeat(frame.system, frame.component, frame.payload[at.autopilot]!)
+    }
+    if (frame.component !== adapter.component) return
+    if (this.#autopilot === undefined) this.#rivals.add(frame.system)
+    else if (frame.system === adapter.system) this.#collide(received_ms)
+  }
+
+  #collide(received_ms: number): void {
+    const { system, component } = this.#options.adapter
+    const text = `another program sends as ${system}/${component} on this link: choose another mavlink.component`
+    this.#alarm(text, received_ms)
+  }
+
+  #alarm(text: string, received_ms: number): void {
+    if (received_ms - this.#alarmed_ms < ALARM_ms) return
+    this.#alarmed_ms = received_ms
+    this.#options.listener.alarm(text)
+  }
+
+  #twinOf(frame: Frame, boot_ms: number | undefined, received_ms: number): string | undefined {
+    if (frame.message === HEARTBEAT) return this.#twins.heartbeat(frame.payload, received_ms)
+    return boot_ms === undefined ? undefined : this.#twins.timed(frame.message, boot_ms, received_ms)
   }
 
   #isAutopilot(frame: Frame): boolean {
@@ -153,8 +216,10 @@ export class Link {
     }
     this.#autopilot = { system, component, heard_ms: received_ms }
     this.#begin()
+    this.#twins = new TwinWatch()
     this.#options.adapter.address(system, component)
     this.#options.listener.identity(system, component)
+    if (component === this.#options.adapter.component || this.#rivals.has(system)) this.#collide(received_ms)
   }
 
   /** A new boot: nothing is known of it, and all intervals are gone. */
@@ -184,7 +249,7 @@ export class Link {
     // Refused or not, the answer is there; whether the message comes is seen by its coming.
     if (result === IN_PROGRESS) return
     this.#asking = undefined
-    this.tick(received_ms)
+    this.#ask(received_ms)
   }
 
   #isMissing(source: MessageSource, now_ms: number): boolean {

@@ -163,7 +163,8 @@ export class Companion {
         identity: (system, component) => this.#take(runtime.connected(system, component, this.#clock())),
         report: (report, received_ms) => this.#take(runtime.observe(report, received_ms, this.#clock())),
         acknowledge: (ack) => this.#take(runtime.acknowledge(ack, this.#clock())),
-        collision: () => around.note(() => 'collision'),
+        alarm: (text) => this.#take(runtime.alarm(text, this.#clock())),
+        warn: () => {},
       },
     })
   }

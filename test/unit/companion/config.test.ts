@@ -43,10 +43,36 @@ describe('configuration', () => {
       .replace('# url:', 'url:')
       .replace('# protocol:', 'protocol:')
       .replace('# journal:', 'journal:')
+      .replace('# signing:', 'signing:')
+      .replace('# allow_unsigned:', 'allow_unsigned:')
     expect(parseConfig(other, file)).toMatchObject({
       mqtt: { url: 'mqtts://companion:secret@broker.example:8883', protocol: 4 },
       journal: '/var/lib/halo/uav1.journal',
+      mavlink: {
+        signing: { key: resolve('examples/uav1.key'), linkId: 0, stamps: '/var/lib/halo/uav1.signing' },
+      },
     })
+  })
+
+  it('G5: lets an endpoint that others reach be unsigned only where that is said', () => {
+    const mavlink = (text: string) => parseConfig(GOOD.replace(/endpoint: .*/, text), '/etc/halo/halo.yaml').mavlink
+    for (const endpoint of ['udpin://0.0.0.0:14540', 'udpout://192.168.1.10:14550', 'udpout://autopilot.local:14550']) {
+      expect(() => mavlink(`endpoint: ${endpoint}`)).toThrow('is not signed')
+      expect(() => mavlink(`endpoint: ${endpoint}\n  allow_unsigned: false`)).toThrow('is not signed')
+      expect(mavlink(`endpoint: ${endpoint}\n  allow_unsigned: true`)).toEqual({ endpoint, component: 191 })
+      expect(mavlink(`endpoint: ${endpoint}\n  signing: { key: secret/key, link_id: 2 }`)).toEqual({
+        endpoint,
+        component: 191,
+        signing: { key: '/etc/halo/secret/key', linkId: 2, stamps: '/etc/halo/uav1.signing' },
+      })
+    }
+    for (const endpoint of [
+      'udpout://localhost:14550',
+      'tcpout://10.0.0.1:5760',
+      '"serial:///dev/ttyAMA0?baud=57600"',
+    ]) {
+      expect(mavlink(`endpoint: ${endpoint}`).signing).toBeUndefined()
+    }
   })
 
   const mistakes: [name: string, text: string, expected: string[]][] = [
@@ -71,6 +97,26 @@ describe('configuration', () => {
       GOOD.replace('udpin', 'udp'),
       [
         'halo.yaml:4:13: mavlink.endpoint: must be udpin://host:port, udpout://host:port or tcpout://host:port, the port at most 65535, or serial:///dev/ttyAMA0?baud=921600',
+      ],
+    ],
+    [
+      'a serial port without its speed',
+      GOOD.replace('udpin://127.0.0.1:14540', 'serial:///dev/ttyAMA0'),
+      [expect.stringMatching(/^halo\.yaml:4:13: mavlink\.endpoint: .*\?baud= must be 1 to 12000000/)],
+    ],
+    [
+      'an unsigned socket that others reach',
+      GOOD.replace('127.0.0.1', '0.0.0.0'),
+      [
+        'halo.yaml:4:13: mavlink.endpoint: reaches beyond this machine and is not signed: anyone on that network could feed it state or fly the vehicle. Set `mavlink.signing`, or bind to 127.0.0.1 behind a router, or accept that with `mavlink.allow_unsigned: true`',
+      ],
+    ],
+    [
+      'a link id beyond a byte, and a key of signing that there is not',
+      GOOD.replace('14540', '14540\n  signing: { key: k, link_id: 256, linkid: 1 }'),
+      [
+        'halo.yaml:5:31: mavlink.signing.link_id: must be 0 to 255',
+        'halo.yaml:5:36: mavlink.signing.linkid: unknown key (did you mean `link_id`?)',
       ],
     ],
     ['two brokers', `${GOOD}  embedded: 127.0.0.1:1883\n`, ['halo.yaml:5:1: mqtt: needs either `url` or `embedded`']],

@@ -22,6 +22,8 @@ interface Said {
   readonly status: string
   readonly component: string
   readonly phase: string
+  readonly kind: string
+  readonly pilot_control: boolean
   readonly snapshot: string
   readonly unknown: readonly string[]
   readonly state: Readonly<Record<string, unknown>>
@@ -181,8 +183,9 @@ describe('daemon', () => {
     expect(await until('control')).toMatchObject({ paused: true, revoked: ['planner'] })
   })
 
-  it('refuses to act beside another program with its ids', async () => {
+  it('G5: does not act beside another program with its ids, and says so', async () => {
     const daemon = await start()
+    const { until } = await listen(daemon.brokerPort!)
     const socket = createSocket('udp4')
     socket.connect(daemon.mavlinkPort, '127.0.0.1')
     await once(socket, 'connect')
@@ -200,12 +203,16 @@ describe('daemon', () => {
       adapter.address(1, 1)
       adapter.send({ message: id, payload })
     }
-    speak(191, 8)
     speak(1, 12)
-    // The autopilot's ids are known once something is said to it; only then is a stranger's component a collision.
+    // The autopilot is known once something is said to it.
     await once(socket, 'message')
+    expect(await until('control')).toMatchObject({ pilot_control: false })
     speak(191, 8)
-    expect(await daemon.ended).toBe(1)
+    await until('control', ({ pilot_control }) => pilot_control)
+    expect(await until('notice', ({ kind }) => kind === 'alarm')).toMatchObject({
+      severity: 'alert',
+      text: 'another program sends as 1/191 on this link: choose another mavlink.component',
+    })
   })
 
   it('brings all retained topics up to date after the broker was away', async () => {

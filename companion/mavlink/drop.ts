@@ -1,0 +1,68 @@
+// What a user is told when frames come and nothing happens.
+
+import type { Profile } from '../../src/profile/profile.ts'
+import type { Framer } from './framer.ts'
+import type { Refusal } from './signing.ts'
+
+const LOOK_ms = 1000
+/** Not more often than this is something told. */
+const TELL_ms = 10_000
+
+const ADVICE: Readonly<Record<Refusal, string>> = {
+  version1: 'MAVLink 1 frames dropped on a signed link: set the autopilot to MAVLink 2',
+  unsigned: 'unsigned frames dropped on a signed link: is the key set on the autopilot?',
+  forged: 'frames with a wrong signature dropped: is it the same key on both sides?',
+  old: 'signed frames with an old time stamp dropped: said again, out of order, or by a clock more than a minute behind',
+  crowded: 'signed frames dropped: more components and links sign here than are kept apart',
+}
+
+export interface Told {
+  warn(text: string): void
+}
+
+export class DropReport {
+  readonly #profile: Profile
+  readonly #listener: Told
+  #due_ms = -Infinity
+  readonly #told = new Map<string, number>()
+  #otherAutopilot: string | undefined
+
+  constructor(profile: Profile, listener: Told) {
+    this.#profile = profile
+    this.#listener = listener
+  }
+
+  /** A HEARTBEAT while no autopilot of the profile is known. */
+  heartbeat(system: number, component: number, autopilot: number): void {
+    // 8 is MAV_AUTOPILOT_INVALID: no autopilot, and says so.
+    if (autopilot === 8) return
+    this.#otherAutopilot = `${system}/${component} is an autopilot of kind ${autopilot} (MAV_AUTOPILOT)`
+  }
+
+  tick(framer: Framer, found: boolean, now_ms: number): void {
+    if (now_ms < this.#due_ms) return
+    const texts: string[] = []
+    for (const [advice, count] of counters(framer)) {
+      const more = count - (this.#told.get(advice) ?? 0)
+      if (more > 0) texts.push(`${more} ${advice}`)
+      this.#told.set(advice, count)
+    }
+    if (!found && this.#otherAutopilot !== undefined) {
+      const { name, autopilot } = this.#profile
+      texts.push(`${this.#otherAutopilot}; the catalog's vehicle, ${name}, is of kind ${autopilot}`)
+      this.#otherAutopilot = undefined
+    }
+    this.#due_ms = now_ms + (texts.length > 0 ? TELL_ms : LOOK_ms)
+    for (const text of texts) this.#listener.warn(text)
+  }
+}
+
+/** Frames of messages that we have no definition of are left out: autopilots send some all the time. */
+function counters(framer: Framer): [advice: string, count: number][] {
+  return [
+    ...Object.entries(framer.refused).map(([refusal, count]): [string, number] => [ADVICE[refusal as Refusal], count]),
+    ['frames with a wrong checksum dropped: a wrong baud rate, or a lossy link', framer.badCrc],
+    ['frames with an unknown incompatibility flag dropped', framer.badFlags],
+    ['bytes outside of frames dropped: a wrong baud rate, or another program on the same port', framer.junkBytes],
+  ]
+}
