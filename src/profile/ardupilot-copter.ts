@@ -113,7 +113,10 @@ export const ardupilotCopter: Profile = {
     // Not every vehicle has a rangefinder, and the targets are silent outside of GUIDED: asked again, but seldom missed.
     { name: 'DISTANCE_SENSOR', id: 132, interval_us: 100_000, gap_ms: 10_000 },
     { name: 'POSITION_TARGET_GLOBAL_INT', id: 87, interval_us: 200_000, gap_ms: 10_000 },
+    { name: 'POSITION_TARGET_LOCAL_NED', id: 85, interval_us: 200_000, gap_ms: 10_000 },
   ],
+  // Places are told on the globe; the local message also names one during a take-off, which is no target.
+  targets: { local: 'velocity' },
   mode: named,
   verbs: {
     hold: verb([step('HOLD', 0)], ['HOLD']),

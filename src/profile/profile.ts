@@ -139,6 +139,11 @@ export interface Profile {
   readonly autopilot: number
   readonly fields: readonly ProfileField[]
   readonly messages: readonly MessageSource[]
+  /**
+   * What counts of POSITION_TARGET_LOCAL_NED, which tells the target that it flies to: a place, which stands for all else, or
+   * velocities only. A place in POSITION_TARGET_GLOBAL_INT always counts.
+   */
+  readonly targets: { readonly local: 'place' | 'velocity' }
   /** What a `custom_mode` of the autopilot is called; undefined where the number means that it is not known. */
   mode(custom_mode: number): Mode | undefined
   readonly verbs: Readonly<Record<Verb, VerbProfile>>

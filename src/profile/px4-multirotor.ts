@@ -119,10 +119,13 @@ export const px4Multirotor: Profile = {
     { name: 'GLOBAL_POSITION_INT', id: 33, interval_us: 50_000, gap_ms: 250 },
     { name: 'LOCAL_POSITION_NED', id: 32, interval_us: 50_000, gap_ms: 250 },
     { name: 'HOME_POSITION', id: 242, interval_us: 500_000, gap_ms: 2000 },
-    // Not every vehicle has a rangefinder, and the target is silent outside of OFFBOARD: asked again, but seldom missed.
+    // Not every vehicle has a rangefinder, and the targets have their modes: asked again, but seldom missed.
     { name: 'DISTANCE_SENSOR', id: 132, interval_us: 100_000, gap_ms: 10_000 },
     { name: 'POSITION_TARGET_GLOBAL_INT', id: 87, interval_us: 500_000, gap_ms: 10_000 },
+    { name: 'POSITION_TARGET_LOCAL_NED', id: 85, interval_us: 200_000, gap_ms: 10_000 },
   ],
+  // In OFFBOARD the one on the globe is silent.
+  targets: { local: 'place' },
   mode: named,
   verbs: {
     hold: verb([step('HOLD', 0)], ['HOLD']),

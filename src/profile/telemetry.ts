@@ -4,10 +4,12 @@
 // Values are read straight from the payload's bytes: no message object is built, so no default of a message class can stand
 // in for a value that was not sent. What a message calls unknown is NaN here, and NaN makes a field unknown.
 
-import type { Observation, Report, ReportedTarget } from '../protocol/port.ts'
-import { fieldOf, layout, layoutOf } from './frame.ts'
+import type { Observation, Report } from '../protocol/port.ts'
+import { layout, layoutOf } from './frame.ts'
 import type { Need, Profile, ProfileField } from './profile.ts'
+import { reader } from './reader.ts'
 import { Settling, unsettledBy } from './settling.ts'
+import { Target } from './target.ts'
 
 const FIX_3D = 3
 
@@ -32,6 +34,7 @@ export class Telemetry {
   readonly #carried: ReadonlyMap<number, readonly Carried[]>
   readonly #resting: ReadonlyMap<number, readonly number[]>
   readonly #settling = new Settling()
+  readonly #target: Target
   #fix = NEVER
   #estimator = NEVER
   #homeKnown = false
@@ -40,6 +43,7 @@ export class Telemetry {
   constructor(profile: Profile, ages: readonly { readonly maxAge_ms: number }[] = profile.fields) {
     const age = (name: string): number => ages[profile.fields.findIndex((field) => field.name === name)]!.maxAge_ms
     this.#fields = profile.fields
+    this.#target = new Target(profile)
     this.#maxAge_ms = { 'gps.fix': age('gps.fix'), 'estimator.ok': age('estimator.ok') }
     const carried = new Map<number, Carried[]>()
     for (const [field, { name, from }] of profile.fields.entries()) {
@@ -62,7 +66,7 @@ export class Telemetry {
       message,
       boot_ms,
       observations: this.#observe(message, view, boot_ms, received_ms),
-      target: message === TARGET ? target(view) : undefined,
+      target: this.#target.read(message, view, received_ms),
     }
   }
 
@@ -79,6 +83,7 @@ export class Telemetry {
     }
     this.#note(said, received_ms)
     this.#settling.follow(said, boot_ms, received_ms)
+    this.#target.follow(said, received_ms)
     const observations = numbers.map((field) => {
       const { name } = this.#fields[field]!
       return { field, value: this.#counts(field, received_ms) ? said.get(name)! : Number.NaN }
@@ -135,37 +140,4 @@ function resting(carried: readonly Carried[], fields: readonly ProfileField[]): 
 function evaluation({ message, fields, value }: ProfileField['from']): Read {
   const raw = fields.map((field) => reader(message, field))
   return (payload) => value(...raw.map((read) => read(payload)))
-}
-
-function reader(message: string, field: string): (payload: DataView) => number {
-  const { offset, format } = fieldOf(message, field)
-  switch (format) {
-    case 'u8':
-      return (payload) => payload.getUint8(offset)
-    case 'i8':
-      return (payload) => payload.getInt8(offset)
-    case 'u16':
-      return (payload) => payload.getUint16(offset, true)
-    case 'i16':
-      return (payload) => payload.getInt16(offset, true)
-    case 'u32':
-      return (payload) => payload.getUint32(offset, true)
-    case 'i32':
-      return (payload) => payload.getInt32(offset, true)
-    case 'f32':
-      return (payload) => payload.getFloat32(offset, true)
-  }
-}
-
-const TARGET = layout('POSITION_TARGET_GLOBAL_INT').id
-const reported = {
-  lat_int: reader('POSITION_TARGET_GLOBAL_INT', 'lat_int'),
-  lon_int: reader('POSITION_TARGET_GLOBAL_INT', 'lon_int'),
-  type_mask: reader('POSITION_TARGET_GLOBAL_INT', 'type_mask'),
-}
-
-/** The target, unless the mask says that its position is not meant. */
-function target(payload: DataView): ReportedTarget | undefined {
-  if ((reported.type_mask(payload) & 0b11) !== 0) return undefined
-  return { lat: reported.lat_int(payload) / 1e7, lon: reported.lon_int(payload) / 1e7 }
 }

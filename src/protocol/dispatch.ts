@@ -16,6 +16,7 @@ import { type Instance, isAction, isLive, movesVehicle, type Plan } from './plan
 import type { Ruling } from './policy.ts'
 import type { ReportedTarget } from './port.ts'
 import type { Publisher } from './publisher.ts'
+import { isHere, isOurs } from './target.ts'
 import { footprint, kindWord, payloadByName } from './verdict.ts'
 
 export class Dispatch implements Enforced {
@@ -365,14 +366,14 @@ export class Dispatch implements Enforced {
 
   /** A target that the autopilot reports: true when somebody else commands inside our mode. */
   isForeign(target: ReportedTarget, now_ms: number): boolean {
+    const { core, view } = this.#flight
     return this.leases.some((lease) => {
       const { is, sequence } = lease.instance
-      // A position in the local frame cannot be compared with one on the globe.
-      if (!(lease instanceof SetpointLease) || is.effect.kind !== 'setpoint') return false
-      if (is.effect.setpoint === 'position-local') return false
-      const { lat, lon } = payloadByName(is, this.#flight.core.payload(sequence))
-      const ours = typeof lat === 'number' && typeof lon === 'number' ? { lat, lon } : undefined
-      return lease.isForeign(target, ours, now_ms)
+      const ours =
+        is.effect.kind === 'setpoint'
+          ? isOurs(target, is.effect.setpoint, payloadByName(is, core.payload(sequence)))
+          : isHere(target, view.place(now_ms))
+      return ours !== undefined && lease.isForeign(ours, now_ms)
     })
   }
 

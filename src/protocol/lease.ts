@@ -8,7 +8,7 @@ import type { ContingencyName, Shown } from '../profile/profile.ts'
 import type { Awaiting } from './acknowledgement.ts'
 import { type Flight, stamp } from './flight.ts'
 import type { Instance } from './plan.ts'
-import type { Acknowledgement, ReportedTarget } from './port.ts'
+import type { Acknowledgement } from './port.ts'
 import type { Underway } from './takeover.ts'
 
 /** How a lease ended. `detail` is the core's number, or words. */
@@ -25,10 +25,10 @@ const GAP_MS = 500
 const GAP_PERIODS = 3
 /** A refused engagement is tried again with each frame, this long. */
 const REFUSED_MS = 1000
-/** A target that is not ours, reported this long, is somebody else commanding inside our mode. */
+/** A target that is not ours, reported this long, is somebody else commanding inside our mode ... */
 const FOREIGN_MS = 1000
-/** How far a reported target may be from ours: rounding, and the autopilot's own conversion. */
-const FOREIGN_DEG = 3e-5
+/** ... also where our own stream takes turns with theirs: time with ours counts back by this much only. */
+const OURS_SHARE = 1 / 4
 
 const MAV_RESULT = ['accepted', 'temporarily rejected', 'denied', 'unsupported', 'failed', 'in progress', 'cancelled']
 const IN_PROGRESS = 5
@@ -48,6 +48,7 @@ export abstract class Lease implements Awaiting {
   protected awaited: number | undefined
   protected acked = false
   protected refusal: number | undefined
+  #foreign = { for_ms: 0, heard_ms: Number.NEGATIVE_INFINITY }
 
   constructor(flight: Flight, instance: Instance, effect: Effect, now_ms: number) {
     this.flight = flight
@@ -93,6 +94,26 @@ export abstract class Lease implements Awaiting {
     if (gap_ms >= this.gap_ms) return failed(Reason.tick_missed, `${Math.round(gap_ms)} ms`)
     return this.proceed(barriers, now_ms)
   }
+
+  /**
+   * A target that the autopilot reports. True once one that is not ours was reported for a second of this lease: somebody else
+   * commands inside our mode.
+   */
+  isForeign(isOurs: boolean, now_ms: number): boolean {
+    if (!this.steers) {
+      this.#foreign = { for_ms: 0, heard_ms: Number.NEGATIVE_INFINITY }
+      return false
+    }
+    const { for_ms, heard_ms } = this.#foreign
+    // Reports that come one by one, long apart, tell of no one who commands all the time.
+    const since_ms = now_ms - heard_ms >= FOREIGN_MS ? 0 : now_ms - heard_ms
+    const passed_ms = for_ms + since_ms * (isOurs ? -OURS_SHARE : 1)
+    this.#foreign = { for_ms: Math.max(0, passed_ms), heard_ms: now_ms }
+    return !isOurs && passed_ms >= FOREIGN_MS
+  }
+
+  /** The vehicle goes where this lease wants it to, in the mode in which others can send it elsewhere. */
+  protected abstract get steers(): boolean
 
   /** The longest time between two judgements. */
   protected abstract readonly gap_ms: number
@@ -175,6 +196,11 @@ export class CommandLease extends Lease {
     return this.#confirmedAll
   }
 
+  /** A take-off inside the setpoint mode. */
+  protected get steers(): boolean {
+    return this.#confirmedAll && this.effect.leads.includes(this.flight.catalog.profile.engagement.mode)
+  }
+
   isDone(now_ms: number): boolean {
     if (!this.#confirmedAll) return false
     if (this.instance.is.done === undefined) return true
@@ -250,7 +276,6 @@ export class SetpointLease extends Lease {
   #firstCommand_ms = Number.POSITIVE_INFINITY
   #unanswered = false
   #doneSince_ms: number | undefined
-  #foreign: { since_ms: number; last_ms: number } | undefined
 
   /** The first frame has just left. */
   constructor(flight: Flight, instance: Instance, effect: SetpointEffect, now_ms: number) {
@@ -272,6 +297,10 @@ export class SetpointLease extends Lease {
       this.underway.confirmed = true
       this.#stage = 'engaged'
     }
+  }
+
+  protected get steers(): boolean {
+    return this.#stage === 'engaged'
   }
 
   /** Before the mode command nothing moves, so nothing needs to be stopped. */
@@ -335,24 +364,5 @@ export class SetpointLease extends Lease {
     if (this.acked || this.#unanswered || now_ms - this.sent_ms < UNANSWERED_MS) return
     this.#unanswered = true
     this.flight.acks.abandon(this, now_ms)
-  }
-
-  /**
-   * The target that the autopilot reports. True once one that is not ours was reported for a second while engaged: somebody
-   * else commands inside our mode. `ours` is the bound position, where the setpoint has one.
-   */
-  isForeign(reported: ReportedTarget, ours: ReportedTarget | undefined, now_ms: number): boolean {
-    const near =
-      ours !== undefined &&
-      Math.abs(reported.lat - ours.lat) <= FOREIGN_DEG &&
-      Math.abs(reported.lon - ours.lon) <= FOREIGN_DEG
-    if (near || this.#stage !== 'engaged') {
-      this.#foreign = undefined
-      return false
-    }
-    // Reports that come one by one, long apart, tell of no one who commands all the time.
-    const broken = this.#foreign === undefined || now_ms - this.#foreign.last_ms >= FOREIGN_MS
-    this.#foreign = { since_ms: broken ? now_ms : this.#foreign!.since_ms, last_ms: now_ms }
-    return now_ms - this.#foreign.since_ms >= FOREIGN_MS
   }
 }

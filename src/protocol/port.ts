@@ -15,14 +15,20 @@ export interface Report {
   /** `time_boot_ms`, where the message carries one: it falls only when the autopilot has rebooted (PROTOCOL 11). */
   readonly boot_ms: number | undefined
   readonly observations: readonly Observation[]
-  /** The target that the autopilot says it flies to (POSITION_TARGET_GLOBAL_INT): somebody else's shows here. */
+  /** The target that the autopilot says it flies to: somebody else's shows here. */
   readonly target: ReportedTarget | undefined
 }
 
+/** A place, in as many frames as it can be told in, or a velocity. */
 export interface ReportedTarget {
   /** deg */
-  readonly lat: number
-  readonly lon: number
+  readonly lat?: number
+  readonly lon?: number
+  /** m in the local frame */
+  readonly north?: number
+  readonly east?: number
+  /** m/s, where no place is meant */
+  readonly velocity?: { readonly north: number; readonly east: number }
 }
 
 /** A COMMAND_ACK of the autopilot, addressed to us. */

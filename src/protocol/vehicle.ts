@@ -18,7 +18,7 @@ export const MODE_AGE_MS = 1000
 /** How old the word that the system is not critical may be, ms: heartbeats come every second. */
 const CRITICAL_AGE_MS = 3500
 
-type Watched = 'armed' | 'mode' | 'mode_intended' | 'landed' | 'critical'
+type Watched = 'armed' | 'mode' | 'mode_intended' | 'landed' | 'critical' | 'position.lat' | 'position.lon'
 
 export class VehicleView {
   readonly #core: Core
@@ -37,6 +37,8 @@ export class VehicleView {
       mode_intended: number('mode_intended'),
       landed: number('landed'),
       critical: number('critical'),
+      'position.lat': number('position.lat'),
+      'position.lon': number('position.lon'),
     }
   }
 
@@ -77,6 +79,11 @@ export class VehicleView {
   isUncritical(now_ms: number): boolean {
     const critical = this.#read('critical', now_ms)
     return critical.validity !== 'unknown' && critical.age_ms <= CRITICAL_AGE_MS && critical.value === 0
+  }
+
+  /** Where it was last known to be, deg; NaN where that is unknown. */
+  place(now_ms: number): { readonly lat: number; readonly lon: number } {
+    return { lat: this.#read('position.lat', now_ms).value, lon: this.#read('position.lon', now_ms).value }
   }
 
   /** The state shows it, by a report received after `since_ms`: a mode counts as mode and as intended mode. */

@@ -1,26 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { Framer } from '../../../companion/mavlink/framer.ts'
 import { readTlog } from '../../../companion/mavlink/tlog.ts'
-import { fieldOf, layout } from '../../../src/profile/frame.ts'
 import { LANDED, MODES } from '../../../src/profile/profile.ts'
 import { px4Multirotor as px4 } from '../../../src/profile/px4-multirotor.ts'
 import { Telemetry } from '../../../src/profile/telemetry.ts'
 import { fixture, frames, header, px4Fixtures, RECORDED_AGES, vtol, wholeFlights } from '../mavlink/recording.ts'
+import { message } from './message.ts'
 
 const number = (name: string): number => px4.fields.findIndex((field) => field.name === name)
-
-function message(name: string, values: Readonly<Record<string, number>>): [number, Uint8Array] {
-  const payload = new Uint8Array(layout(name).length)
-  const view = new DataView(payload.buffer)
-  for (const [field, value] of Object.entries(values)) {
-    const { offset, format } = fieldOf(name, field)
-    if (format === 'f32') view.setFloat32(offset, value, true)
-    else if (format === 'u32' || format === 'i32') view.setUint32(offset, value, true)
-    else if (format === 'u16' || format === 'i16') view.setUint16(offset, value, true)
-    else view.setUint8(offset, value)
-  }
-  return [layout(name).id, payload]
-}
 
 /** The smallest table: the last value of each field, and when. */
 class Table {
@@ -147,7 +134,7 @@ describe('telemetry, what messages say', () => {
     expect(table.apply(estimate()).boot_ms).toBeUndefined()
     expect(table.apply(message('ATTITUDE', { time_boot_ms: 12 }))).toMatchObject({ boot_ms: 12, observations: [] })
     const flies = { time_boot_ms: 5, lat_int: 474000000, lon_int: 85000000 }
-    expect(table.apply(message('POSITION_TARGET_GLOBAL_INT', flies)).target).toEqual({ lat: 47.4, lon: 8.5 })
+    expect(table.apply(message('POSITION_TARGET_GLOBAL_INT', flies)).target).toMatchObject({ lat: 47.4, lon: 8.5 })
     expect(table.apply(message('POSITION_TARGET_GLOBAL_INT', { ...flies, type_mask: 7 })).target).toBeUndefined()
     expect(table.apply(local()).target).toBeUndefined()
   })

@@ -11,7 +11,7 @@ import { ardupilotCopter } from '../../../src/profile/ardupilot-copter.ts'
 import { LANDED, type Landed, MODES, type Mode } from '../../../src/profile/profile.ts'
 import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
 import { Policy } from '../../../src/protocol/policy.ts'
-import type { JournalEntry, Publication } from '../../../src/protocol/port.ts'
+import type { JournalEntry, Publication, ReportedTarget } from '../../../src/protocol/port.ts'
 import { type LogEvent, Runtime } from '../../../src/protocol/runtime.ts'
 import { encode } from '../../../src/response/write.ts'
 
@@ -285,8 +285,8 @@ export class Stage {
     return this
   }
 
-  reportTarget(lat: number, lon: number): this {
-    const report = { message: 87, boot_ms: undefined, observations: [], target: { lat, lon } }
+  reportTarget(target: ReportedTarget): this {
+    const report = { message: 87, boot_ms: undefined, observations: [], target }
     this.#take(this.runtime.observe(report, this.now_ms, this.now_ms))
     return this
   }

@@ -1,7 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import type { Mode } from '../../../src/profile/profile.ts'
-import { CLICK, goto, HOME, notice, plain, range, referenceCatalog, SCOUT, Stage, takeoff, velocity } from './stage.ts'
+import type { ReportedTarget } from '../../../src/protocol/port.ts'
+import {
+  CLICK,
+  type ComponentSaid,
+  exampleCatalog,
+  goto,
+  HOME,
+  notice,
+  plain,
+  range,
+  referenceCatalog,
+  SCOUT,
+  Stage,
+  takeoff,
+  velocity,
+} from './stage.ts'
 
 describe('a takeover (PROTOCOL 8)', () => {
   it.each<Mode>(['POSITION', 'ALTITUDE', 'MANUAL', 'RETURN', 'LAND', 'MISSION', 'OTHER'])(
@@ -180,11 +195,13 @@ describe('a takeover (PROTOCOL 8)', () => {
   })
 
   describe('inside our mode', () => {
-    const report = (stage: Stage, north_m: number, for_ms: number, east_deg = 0): Stage => {
-      const once = () => stage.reportTarget(HOME.lat + north_m / 111_195, HOME.lon + east_deg)
-      for (let t = 0; t < for_ms; t += 100) once().run(100)
-      return once()
+    const at = (north_m: number, east_deg = 0) => ({ lat: HOME.lat + north_m / 111_195, lon: HOME.lon + east_deg })
+    const repeat = (stage: Stage, target: ReportedTarget, for_ms: number): Stage => {
+      for (let t = 0; t < for_ms; t += 100) stage.reportTarget(target).run(100)
+      return stage.reportTarget(target)
     }
+    const report = (stage: Stage, north_m: number, for_ms: number, east_deg = 0): Stage =>
+      repeat(stage, at(north_m, east_deg), for_ms)
 
     it('is a target that is not ours, for a second', () => {
       const stage = report(new Stage(core).engage(), 200, 900)
@@ -220,36 +237,94 @@ describe('a takeover (PROTOCOL 8)', () => {
 
     it('is not our own target, nor a foreign one for less than a second', () => {
       const stage = report(new Stage(core).engage(), 30, 2000)
-      report(report(report(stage, 200, 800), 30, 100), 200, 800)
+      report(report(report(stage, 200, 800), 30, 3200), 200, 800)
       expect(stage.control.pilot_control).toBe(false)
     })
 
-    it('is not judged by a target during a command, nor by one on the globe during a setpoint in the local frame', () => {
+    it('is one that takes turns with ours', () => {
+      const stage = new Stage(core).engage()
+      const turn = () => stage.reportTarget(at(200)).run(100).reportTarget(at(30)).run(100)
+      for (let i = 0; i < 10; i++) turn()
+      expect(stage.control.pilot_control).toBe(false)
+      for (let i = 0; i < 5; i++) turn()
+      expect(stage.control.pilot_control).toBe(true)
+    })
+
+    it('is not judged by a target during a command that leads out of it', () => {
       const landing = new Stage(core).fly()
       landing.say([plain('land')])
       expect(report(landing, 200, 2000).control.pilot_control).toBe(false)
       expect(landing.lastPhase('land')).toBe('acknowledged')
-
-      const spot = `  spot:
-    kind: action
-    payload:
-      north: { type: number, unit: m, min: -90, max: 90 }
-      east: { type: number, unit: m, min: -90, max: 90 }
-      down: { type: number, unit: m, min: -90, max: 0 }
-    uses: flight
-    effect: { setpoint: position-local, done: elapsed() >= 60000.0, within: 60s }
-
-  takeoff:\n`
-      const catalog = referenceCatalog(['  takeoff:\n', spot], ['status, takeoff', 'status, spot, takeoff'])
-      const stage = new Stage(core, { catalog }).fly()
-      stage.say([{ id: 's', type: 'spot', payload: { north: 5, east: 0, down: -10 } }])
-      expect(report(stage.run(500), 200, 2000).control.pilot_control).toBe(false)
-      expect(stage.lastPhase('s')).toBe('dispatched')
     })
 
-    it('is a position target during a velocity of ours', () => {
-      const stage = report(new Stage(core).engage(velocity('v', 10)), 200, 1100)
-      expect(stage.control.pilot_control).toBe(true)
+    describe('by what can be compared', () => {
+      const more = `  spot:
+    kind: action
+    payload: { north: { type: number }, east: { type: number }, down: { type: number } }
+    uses: flight
+    effect: { setpoint: position-local, done: elapsed() >= 60000.0, within: 60s }
+  body:
+    kind: action
+    payload: { forward: { type: number }, right: { type: number }, down: { type: number } }
+    uses: flight
+    effect: { setpoint: velocity-body, done: elapsed() >= 60000.0, within: 60s }
+
+  takeoff:\n`
+      const catalogs = ['px4-multirotor', 'ardupilot-copter'].map(
+        (profile) =>
+          [
+            profile,
+            exampleCatalog(profile, ['  takeoff:\n', more], ['status, takeoff', 'status, spot, body, takeoff']),
+          ] as const,
+      )
+      const globe = goto('c', 30)
+      const spot: ComponentSaid = { id: 'c', type: 'spot', payload: { north: 5, east: 0, down: -10 } }
+      const body: ComponentSaid = { id: 'c', type: 'body', payload: { forward: 3, right: 4, down: 0 } }
+      const local = { ...velocity('c', 9), payload: { north: 3, east: 0, seconds: 9 } }
+      const cases: readonly [string, ComponentSaid, ReportedTarget, boolean][] = [
+        ['a place on the globe, ours', globe, at(30), false],
+        ['a place on the globe, 5 m beside', globe, at(35), true],
+        ['a place that is told in the local frame only', globe, { north: 90, east: 0 }, false],
+        ['a velocity instead of our place', globe, { velocity: { north: 0, east: 0 } }, true],
+        ['a place in the local frame, ours', spot, { ...at(200), north: 6, east: 1 }, false],
+        ['a place in the local frame, 5 m beside', spot, { north: 5, east: -5 }, true],
+        ['a place that is told on the globe only', spot, at(200), false],
+        ['a velocity instead of our place in the local frame', spot, { velocity: { north: 1, east: 0 } }, true],
+        ['a place instead of our velocity', local, at(0), true],
+        ['a place in the local frame instead of our velocity', local, { north: 0, east: 0 }, true],
+        ['a velocity, ours', local, { velocity: { north: 3.2, east: 0.2 } }, false],
+        ['a velocity that is not reached yet', local, { velocity: { north: 1, east: 0 } }, false],
+        ['a faster velocity', local, { velocity: { north: 4, east: 0 } }, true],
+        ['a velocity another way', local, { velocity: { north: 0, east: 3 } }, true],
+        ['a velocity back', local, { velocity: { north: -3, east: 0 } }, true],
+        ['a velocity of the body, turned', body, { velocity: { north: 0, east: -5 } }, false],
+        ['a faster velocity of the body', body, { velocity: { north: 0, east: -6 } }, true],
+        ['a place instead of our velocity of the body', body, at(0), true],
+      ]
+      describe.each(catalogs)('on %s', (_profile, catalog) => {
+        it.each(cases)('%s', (_what, component, target, foreign) => {
+          const stage = new Stage(core, { catalog }).engage(component)
+          expect(stage.lastPhase('c')).toBe('dispatched')
+          expect(repeat(stage, target, 1100).control.pilot_control).toBe(foreign)
+          expect(stage.lastPhase('c')).toBe(foreign ? 'failed taken_over' : 'dispatched')
+          expect(stage.modesSent(), 'never a contingency against somebody else').toEqual(['OFFBOARD'])
+        })
+      })
+    })
+
+    it('is a place beside the vehicle during a take-off in GUIDED: a setpoint has cancelled it without a word', () => {
+      const climbing = () => {
+        const stage = new Stage(core, { catalog: exampleCatalog('ardupilot-copter') }).run(1000)
+        stage.say([takeoff('t')])
+        return stage.run(500)
+      }
+      expect(report(climbing(), 0, 2000).control.pilot_control).toBe(false)
+      expect(repeat(climbing(), { velocity: { north: 0, east: 0 } }, 2000).control.pilot_control).toBe(false)
+      const stage = report(climbing(), 200, 1100)
+      expect(stage.lastPhase('t')).toBe('failed taken_over')
+      expect(stage.commands()).toEqual(['OFFBOARD', 'arm', 'takeoff'])
+      const lost = climbing().set({ 'position.lat': Number.NaN })
+      expect(report(lost, 200, 1100).control.pilot_control, 'nobody knows where it is').toBe(false)
     })
   })
 
