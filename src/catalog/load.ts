@@ -73,6 +73,7 @@ function read(source: Source, text: string, profiles: readonly Profile[]): Catal
     images.push(loaded.image)
   }
   refuseCycles(names, shapes, source)
+  refuseStreamsAcrossTakeoff(profile, shapes, source)
   const loadedAgents = Object.entries(agents).map(([name, { may, rate }]): Agent => {
     const numbers = may.flatMap((type, i) => {
       const index = names.indexOf(type)
@@ -227,4 +228,28 @@ function refuseCycles(names: readonly string[], shapes: ReadonlyMap<string, Comp
     for (const next of shapes.get(name)?.requires ?? []) visit(next, [...trail, name])
   }
   for (const name of names) visit(name, [])
+}
+
+/** Where a take-off happens inside the setpoint mode a stream would cancel it: one resource must keep them apart. */
+function refuseStreamsAcrossTakeoff(
+  profile: Profile,
+  shapes: ReadonlyMap<string, ComponentShape>,
+  source: Source,
+): void {
+  if (!profile.verbs.takeoff.leads.includes(profile.engagement.mode)) return
+  const actions = [...shapes].flatMap(([name, shape]) => (shape.kind === 'action' ? [{ name, ...shape }] : []))
+  const why = `on ${profile.name} a stream would cancel a take-off`
+  const setpoints = actions.filter(({ effect }) => effect.setpoint !== undefined)
+  for (const takeoff of actions.filter(({ effect }) => effect.command === 'takeoff')) {
+    if (takeoff.uses === undefined) {
+      const message = `must use a resource that every setpoint uses: ${why}`
+      if (setpoints.length > 0) source.problem(['components', takeoff.name], message, 'key')
+      continue
+    }
+    for (const { name, uses } of setpoints) {
+      const path = ['components', name, ...(uses === undefined ? [] : ['uses'])]
+      const message = `must use \`${takeoff.uses}\` as ${takeoff.name} does: ${why}`
+      if (uses !== takeoff.uses) source.problem(path, message, uses === undefined ? 'key' : 'value')
+    }
+  }
 }

@@ -3,15 +3,20 @@
 import { readFileSync } from 'node:fs'
 import { CatalogError } from '../../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
+import { ardupilotCopter } from '../../../src/profile/ardupilot-copter.ts'
 import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
 
-export const EXAMPLE = readFileSync(new URL('../../../examples/px4-multirotor/catalog.yaml', import.meta.url), 'utf8')
+const example = (profile: string): string =>
+  readFileSync(new URL(`../../../examples/${profile}/catalog.yaml`, import.meta.url), 'utf8')
 
-export const load = (text: string) => loadCatalog(text, 'catalog.yaml', [px4Multirotor])
+export const EXAMPLE = example('px4-multirotor')
+export const ARDUPILOT_EXAMPLE = example('ardupilot-copter')
+
+export const load = (text: string) => loadCatalog(text, 'catalog.yaml', [px4Multirotor, ardupilotCopter])
 
 /** The example with `from`, which must stand in it once, replaced. */
-export function changed(from: string, to: string): string {
-  const parts = EXAMPLE.split(from)
+export function changed(from: string, to: string, text = EXAMPLE): string {
+  const parts = text.split(from)
   if (parts.length !== 2) throw new Error(`${JSON.stringify(from)} stands in the example ${parts.length - 1} times`)
   return parts.join(to)
 }

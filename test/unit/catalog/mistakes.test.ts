@@ -39,7 +39,7 @@ const KEYS: readonly Mistake[] = [
     'vehicle: px4-multirotor',
     'vehicle: ¦px4-multirotr',
     'vehicle',
-    'must be one of px4-multirotor (did you mean `px4-multirotor`?)',
+    'must be one of px4-multirotor, ardupilot-copter (did you mean `px4-multirotor`?)',
   ],
   [
     TAKEOFF_ALT,

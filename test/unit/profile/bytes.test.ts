@@ -18,7 +18,7 @@ const catalog = (vehicle: string): string => {
   const verbs = ['arm', 'disarm', 'takeoff', 'land', 'return', 'hold']
   const field = (name: string) => `${name.replace('?', '')}: { type: number, optional: ${name.endsWith('?')} }`
   const type = (name: string, effect: string, payload: readonly string[] = []) =>
-    `  ${name.replace('-', '.')}: { kind: action, payload: { ${payload.map(field).join(', ')} }, effect: { ${effect} } }`
+    `  ${name.replace('-', '.')}: { kind: action, uses: flight, payload: { ${payload.map(field).join(', ')} }, effect: { ${effect} } }`
   const stream = 'done: elapsed() >= 60000.0, within: 60s'
   const types = [
     ...Object.entries(payloads).map(([name, payload]) =>
