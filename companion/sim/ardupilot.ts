@@ -47,7 +47,7 @@ const RC_LOST_MS = 1_000
 const SWITCH_MS = 200
 
 const HOME_MOVES_M = { min: 0.03, max: 0.3 }
-const SPOOL_MS = 3_200
+const SPOOL_MS = 3_450
 const CLIMB_MPS = 2.3
 const CLIMB_MPS2 = 1.2
 const DONE_M = 0.05
@@ -110,7 +110,7 @@ export class ArduPilot implements Autopilot {
   readonly #telemetry: Telemetry<CopterReading>
   readonly #stop: Stop
   readonly #failsafe_percent: number
-  #ready_ms: number
+  readonly #ready_ms: number
 
   #boot_ms = 0
   #started = false
@@ -194,8 +194,9 @@ export class ArduPilot implements Autopilot {
 
   raise(height_m: number, now_ms: number): void {
     this.#airframe.body.position = { north: 0, east: 0, down: -height_m }
-    this.#ready_ms = 0
+    this.#boot_ms = now_ms - this.#ready_ms
     this.#started = true
+    this.#positioned = true
     this.#armed = true
     this.#lifted = true
     this.#airframe.observeArming(now_ms, true)
@@ -627,7 +628,9 @@ export class ArduPilot implements Autopilot {
   }
 
   due(now_ms: number, sight: () => Sight): MavLinkData[] {
-    return this.#telemetry.due(now_ms, () => this.#read(sight(), now_ms))
+    const messages = this.#telemetry.due(now_ms, () => this.#read(sight(), now_ms))
+    // While it starts it says that it is there, and no more.
+    return this.#started ? messages : messages.filter((data) => data instanceof minimal.Heartbeat)
   }
 
   request(id: number, sight: Sight, now_ms: number): { result: number; message: MavLinkData | undefined } {

@@ -247,6 +247,8 @@ export class Px4 implements Autopilot {
     this.#intended = mode
     this.#batteryFailsafe_ms = undefined
     this.#offboardLost = false
+    // Whoever sets a mode takes over from a lost transmitter until it is heard again.
+    if (now_ms >= (this.#pilotless_ms ?? now_ms + 1)) this.#pilotless_ms = Number.POSITIVE_INFINITY
     if (mode === 'OFFBOARD')
       this.#offboardLoss_ms = this.#lossTimeout_ms + OFFBOARD_LOST_SPREAD_MS * this.#airframe.random()
     if (!isLanding(mode)) this.#lastFlown = mode
@@ -294,7 +296,7 @@ export class Px4 implements Autopilot {
     if (!this.#armed) return this.#intended
     const usable = this.#estimator.usable(now_ms)
     if (this.#batteryFailsafe_ms !== undefined) {
-      const action = this.#value('COM_LOW_BAT_ACT') === 1 && usable ? 'RETURN' : 'LAND'
+      const action = this.#value('COM_LOW_BAT_ACT') === 3 && usable ? 'RETURN' : 'LAND'
       return usable && now_ms - this.#batteryFailsafe_ms < FAILSAFE_HOLD_MS ? 'HOLD' : action
     }
     if (!usable && needsPosition(this.#intended)) return 'ALTITUDE'

@@ -110,6 +110,8 @@ export class SimulatedVehicle {
   #now_ms: number | undefined
   #boot_ms = 0
   #down = false
+  /** A reboot that was commanded. */
+  #shutdown_ms = Number.POSITIVE_INFINITY
   #outgoing: Uint8Array[] = []
 
   #silent_ms = Number.NEGATIVE_INFINITY
@@ -318,6 +320,7 @@ export class SimulatedVehicle {
 
   #stopRunning(now_ms: number): void {
     this.#down = true
+    this.#shutdown_ms = Number.POSITIVE_INFINITY
     this.#boot_ms = now_ms + (this.#options.rebootAfter_ms ?? REBOOT_MS)
   }
 
@@ -333,7 +336,8 @@ export class SimulatedVehicle {
       }
       this.#autopilot.fly(dt_ms, now_ms)
       this.#intrude(now_ms)
-      this.#speak(now_ms)
+      if (!this.#down) this.#speak(now_ms)
+      if (now_ms >= this.#shutdown_ms) this.#stopRunning(now_ms)
     }
     this.#speakOfOthers(now_ms)
   }
@@ -400,7 +404,10 @@ export class SimulatedVehicle {
       return requested.result
     }
     const result = this.#autopilot.execute(command, params, now_ms)
-    if (command === common.MavCmd.PREFLIGHT_REBOOT_SHUTDOWN && result === ACCEPTED) this.#stopRunning(now_ms)
+    // It acknowledges first.
+    if (command === common.MavCmd.PREFLIGHT_REBOOT_SHUTDOWN && result === ACCEPTED) {
+      this.#shutdown_ms = now_ms + this.#autopilot.ack_ms.max + STEP_MS
+    }
     return result
   }
 
