@@ -1,7 +1,7 @@
 // The other end of the simulated vehicle's link, on virtual time: commands and setpoints by hand, everything heard kept.
 
 import type { MavLinkData } from 'node-mavlink'
-import { common, MavLinkProtocolV2, minimal, x25crc } from 'node-mavlink'
+import { ardupilotmega, common, MavLinkProtocolV2, minimal, x25crc } from 'node-mavlink'
 import type { Fault } from '../../../companion/sim/fault.ts'
 import { message } from '../../../companion/sim/frame.ts'
 import { SimulatedVehicle, type VehicleOptions } from '../../../companion/sim/vehicle.ts'
@@ -16,7 +16,10 @@ export const LAND = [NAV_LAND, 0, 0, 0, NAN, NAN, NAN, NAN] as const
 export const RETURN = [NAV_RETURN_TO_LAUNCH] as const
 export const takeoff = (height_m: number) => [NAV_TAKEOFF, NAN, NAN, NAN, NAN, NAN, NAN, HOME.amsl + height_m] as const
 
-const REGISTRY = { ...minimal.REGISTRY, ...common.REGISTRY } as Record<number, typeof common.CommandAck>
+const REGISTRY = { ...minimal.REGISTRY, ...common.REGISTRY, ...ardupilotmega.REGISTRY } as Record<
+  number,
+  typeof common.CommandAck
+>
 const METRES_PER_DEGREE = 111_194.93
 const STEP_MS = 5
 const STREAM_MS = 100
@@ -24,6 +27,7 @@ const STREAM_MS = 100
 export interface Heard {
   readonly at_ms: number
   readonly system: number
+  readonly component: number
   readonly sequence: number
   readonly data: MavLinkData
 }
@@ -233,6 +237,6 @@ export class Flight {
     if (datagram.length !== 12 + header.payloadLength) throw new Error('more than one frame in a datagram')
     if (x25crc(datagram, 1, 2, type.MAGIC_NUMBER) !== this.#protocol.crc(datagram)) throw new Error('wrong crc')
     const data = this.#protocol.data(this.#protocol.payload(datagram), type)
-    this.heard.push({ at_ms: this.now_ms, system: header.sysid, sequence: header.seq, data })
+    this.heard.push({ at_ms: this.now_ms, system: header.sysid, component: header.compid, sequence: header.seq, data })
   }
 }
