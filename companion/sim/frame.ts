@@ -10,8 +10,10 @@ const HEADER_BYTES = 10
 const CRC_BYTES = 2
 const INCOMPAT_SIGNED = 1
 
+export type MessageType = MavLinkDataConstructor<MavLinkData>
+
 /** What the simulated vehicle understands. */
-const INCOMING = new Map<number, MavLinkDataConstructor<MavLinkData>>(
+const INCOMING = new Map<number, MessageType>(
   [
     minimal.Heartbeat,
     common.CommandLong,
@@ -31,12 +33,18 @@ export interface Incoming {
   /** MAVLink message id. */
   readonly id: number
   readonly signed: boolean
-  /** Undefined for a frame of a message that the vehicle does not know: nothing checks its CRC. */
+  /** Undefined for a frame of a message that the reader does not know: nothing checks its CRC. */
   readonly message: MavLinkData | undefined
 }
 
-/** The one frame that a datagram is; undefined where it is none, or its CRC is wrong. A signature is checked by its `Signer`. */
-export function readFrame(datagram: Uint8Array): Incoming | undefined {
+/**
+ * The one frame that a datagram is; undefined where it is none, or its CRC is wrong. A signature is checked by its `Signer`.
+ * `types` are the messages to read, by id.
+ */
+export function readFrame(
+  datagram: Uint8Array,
+  types: ReadonlyMap<number, MessageType> = INCOMING,
+): Incoming | undefined {
   const bytes = Buffer.from(datagram.buffer, datagram.byteOffset, datagram.byteLength)
   if (bytes.length < HEADER_BYTES + CRC_BYTES || bytes[0] !== STX) return undefined
   const header = protocol.header(bytes)
@@ -45,7 +53,7 @@ export function readFrame(datagram: Uint8Array): Incoming | undefined {
   const signature = (header.incompatibilityFlags & INCOMPAT_SIGNED) !== 0 ? SIGNATURE_BYTES : 0
   if (bytes.length !== end + signature) return undefined
   const source = { system: header.sysid, component: header.compid, id: header.msgid as number, signed: signature > 0 }
-  const type = INCOMING.get(source.id)
+  const type = types.get(source.id)
   if (type === undefined) return { ...source, message: undefined }
   const unsigned = bytes.subarray(0, end)
   if (x25crc(unsigned, 1, CRC_BYTES, type.MAGIC_NUMBER) !== protocol.crc(unsigned)) return undefined

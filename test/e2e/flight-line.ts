@@ -260,6 +260,7 @@ export class Agent {
   readonly unprofiled: string[] = []
   /** Every response that it said. */
   readonly packets: Uint8Array[] = []
+  onMessage: (message: Message) => void = () => {}
   readonly #client: mqtt.MqttClient
   #responses = 0
   #generation = 0
@@ -290,7 +291,9 @@ export class Agent {
     } catch (error) {
       this.unprofiled.push(`${topic}: ${(error as Error).message}`)
     }
-    this.heard.push({ topic, retain, value: decoder.decode(bytes) })
+    const message = { topic, retain, value: decoder.decode(bytes) }
+    this.heard.push(message)
+    this.onMessage(message)
   }
 
   /** Of this topic, newest last. */
@@ -431,13 +434,17 @@ export function decisions(verdict: Value): Record<string, string> {
 }
 
 /** Waits, patiently, until there is something. How long it took is nobody's criterion. */
-export async function until<T>(name: string | (() => string), what: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const late_ms = Date.now() + PATIENCE_MS
+export async function until<T>(
+  name: string | (() => string),
+  what: () => T | Promise<T>,
+  patience_ms = PATIENCE_MS,
+): Promise<NonNullable<T>> {
+  const late_ms = Date.now() + patience_ms
   for (;;) {
     const found = await what()
     if (found) return found
     if (Date.now() > late_ms)
-      throw new Error(`waited ${PATIENCE_MS / 1000} s for ${typeof name === 'string' ? name : name()}`)
+      throw new Error(`waited ${patience_ms / 1000} s for ${typeof name === 'string' ? name : name()}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
@@ -476,7 +483,7 @@ export async function freeUdpPort(): Promise<number> {
   return port
 }
 
-const isListening = (port: number): Promise<boolean> =>
+export const isListening = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connectTcp(port, '127.0.0.1')
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false))

@@ -1,0 +1,37 @@
+// npm run sessions -- [--count 10] [--autopilot px4|ardupilot] [--endpoint udpin://127.0.0.1:14540 | udpout:// | tcpout://]
+//                     [--speed 1] [--catalog FILE]
+//
+// Flies cold starts one after the other and counts, on the link itself, what must not be on it. With --endpoint it flies whatever
+// autopilot answers there, at home in free air over 30 m around it; without, the simulated vehicle, a test double. Exit code 0
+// only if every session completed and no stale setpoint was seen. After Ctrl-C the vehicle is landed before the program ends.
+
+import { parseArgs } from 'node:util'
+import { run } from './run.ts'
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '10' },
+    autopilot: { type: 'string', default: 'px4' },
+    endpoint: { type: 'string' },
+    speed: { type: 'string', default: '1' },
+    catalog: { type: 'string' },
+  },
+})
+
+const interrupt = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    console.log(`${signal}: landing the vehicle first`)
+    interrupt.abort()
+  })
+}
+
+const count = Number(values.count)
+const speed = Number(values.speed)
+try {
+  const passed = await run({ ...values, count, speed, signal: interrupt.signal, print: console.log })
+  process.exit(passed ? 0 : 1)
+} catch (error) {
+  console.error((error as Error).message)
+  process.exit(1)
+}

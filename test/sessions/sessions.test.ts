@@ -1,0 +1,44 @@
+// `npm run sessions`, short: two cold starts on the simulated vehicle, and a run that is interrupted in the air.
+
+import { expect, it } from 'vitest'
+import { startSimulatedVehicle } from '../../companion/sim/server.ts'
+import { freeUdpPort, until } from '../e2e/flight-line.ts'
+import { run } from './run.ts'
+
+const fast = { autopilot: 'px4', speed: 4 }
+
+it('G1 G2 G4: cold starts block the stale goto, keep what is unaffected, recover and fly', {
+  retry: 2,
+  timeout: 90_000,
+}, async () => {
+  const lines: string[] = []
+  const passed = await run({ ...fast, count: 2, signal: new AbortController().signal, print: (l) => lines.push(l) })
+  expect(passed, lines.join('\n')).toBe(true)
+  expect(lines).toContainEqual(expect.stringMatching(/^completed +2$/))
+  expect(lines).toContainEqual(expect.stringMatching(/^stale setpoints seen +0$/))
+})
+
+it('a run that is interrupted in the air ends with the vehicle landed and disarmed', { timeout: 90_000 }, async () => {
+  const mavlink = `127.0.0.1:${await freeUdpPort()}`
+  const { vehicle, close } = await startSimulatedVehicle({ listen: '127.0.0.1:0', send: mavlink, speed: 4 })
+  try {
+    const interrupt = new AbortController()
+    const options = { ...fast, count: 2, endpoint: `udpin://${mavlink}`, signal: interrupt.signal, print: () => {} }
+    const passed = run(options)
+    await until('the climb', () => vehicle.observations.landed === 'IN_AIR', 60_000)
+    interrupt.abort()
+    expect(await passed).toBe(false)
+    expect(vehicle.observations).toMatchObject({ armed: false, landed: 'ON_GROUND' })
+  } finally {
+    await close()
+  }
+})
+
+it.each([
+  [{ count: 0 }, '--count'],
+  [{ autopilot: 'betaflight' }, '--autopilot betaflight'],
+  [{ endpoint: 'serial:///dev/serial0' }, '--endpoint serial:///dev/serial0'],
+])('says what is wrong with %o', async (wrong, message) => {
+  const options = { ...fast, count: 1, signal: new AbortController().signal, print: () => {} }
+  await expect(run({ ...options, ...wrong })).rejects.toThrow(message)
+})
