@@ -131,7 +131,7 @@ async function mission(
   flight: Flight,
   start_ms: number,
 ): Promise<void> {
-  await until('the broker', () => isListening(broker))
+  await until('the broker', () => isListening(broker), PATIENCE_MS.ready)
   const agent = await Agent.connect(`mqtt://127.0.0.1:${broker}`)
   agent.onMessage = ({ topic, value }) => {
     if (topic.startsWith('outcome/')) witness.outcome(value as Outcome)
