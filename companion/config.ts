@@ -12,6 +12,7 @@ import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
 import type { Policy } from '../src/protocol/policy.ts'
 import { readText } from './file.ts'
 import { isExposed, parseAddress } from './mavlink/address.ts'
+import { CERTIFICATES, type CertificateFiles, isEncrypted } from './mqtt/certificates.ts'
 
 export interface Config {
   /** Names the topics: `halo/v1/<vehicle>`. */
@@ -28,8 +29,10 @@ export interface Config {
     /** MAVLink 2 signing, in and out, where given: absolute paths of the key, and of the file of the time stamps. */
     readonly signing?: { readonly key: string; readonly linkId: number; readonly stamps: string }
   }
-  /** A broker to connect to, or one of our own to open at `host:port`. */
-  readonly mqtt: { readonly url: string; readonly protocol: 4 | 5 } | { readonly embedded: string }
+  /** A broker to connect to, with absolute paths of certificates, or one of our own to open at `host:port`. */
+  readonly mqtt:
+    | { readonly url: string; readonly protocol: 4 | 5; readonly certificates: CertificateFiles }
+    | { readonly embedded: string }
   /** Absolute path of the journal. */
   readonly journal: string
   readonly log: { readonly level: LogLevel }
@@ -53,6 +56,8 @@ const PROFILES = [px4Multirotor, ardupilotCopter]
 
 const address = z.string().refine((text) => isAddress(text), 'must be host:port, such as 127.0.0.1:1883')
 
+const path = z.string().min(1, 'must be the path of a file')
+
 const mqtt = z
   .strictObject({
     url: z
@@ -60,12 +65,26 @@ const mqtt = z
       .refine((text) => /^(mqtts?|wss?):\/\/[^/]+/.test(text), 'must be mqtt://host:port, mqtts://, ws:// or wss://')
       .optional(),
     protocol: z.union([z.literal(4), z.literal(5)], 'must be 4 (MQTT 3.1.1) or 5').optional(),
+    ca: path.optional(),
+    cert: path.optional(),
+    key: path.optional(),
     embedded: address.optional(),
   })
   .refine(({ url, embedded }) => (url === undefined) !== (embedded === undefined), 'needs either `url` or `embedded`')
   .refine(({ protocol, embedded }) => protocol === undefined || embedded === undefined, {
     message: 'the embedded broker speaks 3.1.1 only: leave this key out',
     path: ['protocol'],
+  })
+  .superRefine((broker, context) => {
+    // A file that would not be used is a connection that is less than its author thinks.
+    const report = (key: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [key], message, input: broker })
+    if (broker.cert !== undefined && broker.key === undefined) report('cert', 'needs `key` beside it')
+    if (broker.key !== undefined && broker.cert === undefined) report('key', 'needs `cert` beside it')
+    if (broker.url !== undefined && isEncrypted(broker.url)) return
+    for (const key of CERTIFICATES) {
+      if (broker[key] !== undefined) report(key, 'needs an encrypted `url`: mqtts:// or wss://')
+    }
   })
 
 const byte = z.int('must be an integer')
@@ -157,7 +176,13 @@ export function parseConfig(text: string, file: string): Config {
     },
     mqtt:
       broker.embedded === undefined
-        ? { url: broker.url!, protocol: broker.protocol ?? 4 }
+        ? {
+            url: broker.url!,
+            protocol: broker.protocol ?? 4,
+            certificates: Object.fromEntries(
+              CERTIFICATES.flatMap((key) => (broker[key] ? [[key, resolve(folder, broker[key])]] : [])),
+            ),
+          }
         : { embedded: broker.embedded },
     journal,
     log,

@@ -18,6 +18,7 @@ import { openEndpoint } from './mavlink/endpoint.ts'
 import { Link } from './mavlink/link.ts'
 import { readKey, Signing } from './mavlink/signing.ts'
 import { startBroker } from './mqtt/broker.ts'
+import { readCertificates } from './mqtt/certificates.ts'
 import { type Client, connect } from './mqtt/client.ts'
 import type { Topic } from './mqtt/topics.ts'
 import { Statustext } from './statustext.ts'
@@ -55,6 +56,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   const log = options.log ?? pino({ level: 'silent' })
   const catalog = readCatalog(config)
   const policy = await readPolicy(config, catalog)
+  const certificates = 'certificates' in config.mqtt ? readCertificates(config.mqtt.certificates) : {}
   const journal = new FileJournal(config.journal)
   proveWritable(journal, log)
   // The first calls of a core are slow: they happen before anybody relies on it.
@@ -240,6 +242,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     url: 'url' in config.mqtt ? config.mqtt.url : `mqtt://${embedded!.replace(/:\d+$/, '')}:${broker!.port}`,
     vehicle: config.vehicle,
     protocolVersion: 'url' in config.mqtt ? config.mqtt.protocol : 4,
+    certificates,
     will: { payload: offline() },
     onMessage: hear,
     onConnected() {

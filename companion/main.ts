@@ -72,7 +72,10 @@ const onGround = (command: Command): Command =>
   command
     .option('--mqtt <url>', 'broker (default: of --config, else mqtt://127.0.0.1:1883)')
     .option('--vehicle <name>', 'vehicle (default: of --config, else uav1)')
-    .option('--config <file>', 'take broker and vehicle from a configuration')
+    .option('--config <file>', 'take broker, certificates and vehicle from a configuration')
+    .option('--ca <file>', 'who signed the certificate of an mqtts:// broker (default: of --config)')
+    .option('--cert <file>', 'our own certificate (default: of --config)')
+    .option('--key <file>', 'its key')
 
 onGround(program.command('submit'))
   .description(

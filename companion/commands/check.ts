@@ -4,6 +4,7 @@ import { KindWords, PhaseWords } from '../../build/abi.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { loadConfig, readCatalog, readPolicy } from '../config.ts'
 import { readKey } from '../mavlink/signing.ts'
+import { readCertificates } from '../mqtt/certificates.ts'
 
 /** Rejects with `ConfigError`, `CatalogError`, `RuleError` or the error of the file system. */
 export async function check(file: string, print: (line: string) => void): Promise<void> {
@@ -11,6 +12,7 @@ export async function check(file: string, print: (line: string) => void): Promis
   const catalog = readCatalog(config)
   const policy = await readPolicy(config, catalog)
   if (config.mavlink.signing !== undefined) readKey(config.mavlink.signing.key)
+  if ('certificates' in config.mqtt) readCertificates(config.mqtt.certificates)
   print(`vehicle ${config.vehicle}: profile ${catalog.profile.name}, catalog ${catalog.hash.slice(0, 16)}`)
   for (const line of describe(catalog)) print(line)
   if (policy !== undefined) print(`rules: ${policy.rules.map(({ id }) => `@${id}`).join(' ')}`)

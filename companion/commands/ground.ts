@@ -4,25 +4,37 @@ import mqtt from 'mqtt'
 import { read, type Value } from '../../src/response/read.ts'
 import { encode } from '../../src/response/write.ts'
 import { loadConfig } from '../config.ts'
+import { type CertificateFiles, type Certificates, isEncrypted, readCertificates } from '../mqtt/certificates.ts'
 import { root } from '../mqtt/topics.ts'
 
 export interface Broker {
   readonly url: string
   readonly vehicle: string
+  readonly certificates?: Certificates
 }
 
-export interface GroundOptions {
+export interface GroundOptions extends CertificateFiles {
   readonly mqtt?: string
   readonly vehicle?: string
   readonly config?: string
 }
 
-/** Where to connect: the options, else the configuration, else a companion on this machine. */
-export function brokerOf({ mqtt: url, vehicle, config: file }: GroundOptions): Broker {
+/**
+ * Where to connect, and as whom: the options, else the configuration, else a companion on this machine. Throws for certificates
+ * that cannot be used.
+ */
+export function brokerOf({ mqtt: url, vehicle, config: file, ca, cert, key }: GroundOptions): Broker {
   const config = file === undefined ? undefined : loadConfig(file)
   const broker = config?.mqtt
   const configured = broker && ('embedded' in broker ? `mqtt://${broker.embedded}` : broker.url)
-  return { url: url ?? configured ?? 'mqtt://127.0.0.1:1883', vehicle: vehicle ?? config?.vehicle ?? 'uav1' }
+  const to = url ?? configured ?? 'mqtt://127.0.0.1:1883'
+  if ((cert === undefined) !== (key === undefined)) throw new Error('--cert and --key need each other')
+  if ((ca ?? cert) !== undefined && !isEncrypted(to))
+    throw new Error(`--ca and --cert need an encrypted broker, not ${shown(to)}`)
+  // Another broker is not told who the companion is.
+  const of = url === undefined && broker && 'certificates' in broker ? broker.certificates : {}
+  const certificates = readCertificates({ ...of, ...(ca && { ca }), ...(cert && key && { cert, key }) })
+  return { url: to, vehicle: vehicle ?? config?.vehicle ?? 'uav1', certificates }
 }
 
 export interface Heard {
@@ -42,14 +54,14 @@ export interface Ground {
 
 /** Connects and subscribes to `topics` below the vehicle's root. Rejects where the broker cannot be had. */
 export async function connectGround(
-  { url, vehicle }: Broker,
+  { url, vehicle, certificates }: Broker,
   topics: readonly string[],
   hear: (message: Heard) => void,
 ): Promise<Ground> {
   const below = `${root(vehicle)}/`
   const where = shown(url)
   const client = await mqtt
-    .connectAsync(url, { reconnectPeriod: 0, connectTimeout: 5_000, queueQoSZero: false }, false)
+    .connectAsync(url, { ...certificates, reconnectPeriod: 0, connectTimeout: 5_000, queueQoSZero: false }, false)
     .catch((error: Error) => {
       throw new Error(`mqtt ${where}: ${error.message || 'cannot connect'}`)
     })

@@ -6,6 +6,7 @@
 
 import { Socket } from 'node:net'
 import mqtt from 'mqtt'
+import type { Certificates } from './certificates.ts'
 import { parseTopic, root, type Topic } from './topics.ts'
 
 /** The broker calls the link lost, and says the last will, after one and a half times this. */
@@ -24,6 +25,8 @@ export interface ClientOptions {
   readonly vehicle: string
   /** MQTT 3.1.1 (4, the default) or 5; nothing depends on a property of 5. */
   readonly protocolVersion?: 4 | 5
+  /** For `mqtts://` and `wss://`. */
+  readonly certificates?: Certificates
   /** Payload of the retained `status` that the broker publishes when we are gone without a word. */
   readonly will: { readonly payload: Uint8Array }
   /** In order of arrival; timers and sockets have their turn after each. `retained`: not said now, but kept by the broker. */
@@ -58,8 +61,10 @@ export function connect(options: ClientOptions): Client {
   let leaving = false
   let linkedAt_ms = 0
   let brief = 0
+  let told: Error | undefined
 
   const client = mqtt.connect(options.url, {
+    ...options.certificates,
     // Handlers come first, the connection after them.
     manualConnect: true,
     // One name a vehicle: a broker that still holds our dead link ends it, and says its will, before it greets us. Under
@@ -98,6 +103,9 @@ export function connect(options: ClientOptions): Client {
   })
 
   client.on('close', () => {
+    // The library keeps to itself what ends a link once it is encrypted, such as a certificate that is refused.
+    const { errored } = client.stream as Socket
+    if (errored && errored !== told && !leaving) log(`mqtt: ${errored.message}`)
     // Drawn anew for each attempt, so that a fleet does not come back in step.
     client.options.reconnectPeriod = reconnectPeriod_ms()
     // The library would send again what was not acknowledged; by then it is stale.
@@ -113,7 +121,10 @@ export function connect(options: ClientOptions): Client {
   })
 
   // Without a listener a refused reconnect would end the process.
-  client.on('error', (error) => log(`mqtt: ${error.message || String(error)}`))
+  client.on('error', (error) => {
+    told = error
+    log(`mqtt: ${error.message || String(error)}`)
+  })
 
   // The library hands out the next message when this one is called done: a flood waits in the socket of its sender, not
   // here, and never keeps the tick waiting for more than one message.

@@ -28,7 +28,7 @@ describe('configuration', () => {
       catalog: '/etc/halo/px4/catalog.yaml',
       rules: [],
       mavlink: { endpoint: 'udpin://127.0.0.1:14540', component: 191 },
-      mqtt: { url: 'mqtt://broker:1883', protocol: 4 },
+      mqtt: { url: 'mqtt://broker:1883', protocol: 4, certificates: {} },
       journal: '/etc/halo/uav1.journal',
       log: { level: 'info' },
     })
@@ -42,11 +42,20 @@ describe('configuration', () => {
       .replace('  embedded: 127.0.0.1:1883', '')
       .replace('# url:', 'url:')
       .replace('# protocol:', 'protocol:')
+      .replace(/# (ca|cert|key):/g, '$1:')
       .replace('# journal:', 'journal:')
       .replace('# signing:', 'signing:')
       .replace('# allow_unsigned:', 'allow_unsigned:')
     expect(parseConfig(other, file)).toMatchObject({
-      mqtt: { url: 'mqtts://companion:secret@broker.example:8883', protocol: 4 },
+      mqtt: {
+        url: 'mqtts://companion:secret@broker.example:8883',
+        protocol: 4,
+        certificates: {
+          ca: resolve('examples/certificates/ca.crt'),
+          cert: resolve('examples/certificates/companion.crt'),
+          key: resolve('examples/certificates/companion.key'),
+        },
+      },
       journal: '/var/lib/halo/uav1.journal',
       mavlink: {
         signing: { key: resolve('examples/uav1.key'), linkId: 0, stamps: '/var/lib/halo/uav1.signing' },
@@ -124,6 +133,34 @@ describe('configuration', () => {
       'no broker',
       GOOD.replace('url: mqtt://broker:1883', 'protocol: 5'),
       ['halo.yaml:5:1: mqtt: needs either `url` or `embedded`'],
+    ],
+    [
+      'a certificate without its key',
+      GOOD.replace('mqtt://broker:1883', 'mqtts://broker:8883\n  cert: companion.crt'),
+      ['halo.yaml:7:9: mqtt.cert: needs `key` beside it'],
+    ],
+    [
+      'a key without its certificate',
+      GOOD.replace('mqtt://broker:1883', 'wss://broker:8883\n  key: companion.key'),
+      ['halo.yaml:7:8: mqtt.key: needs `cert` beside it'],
+    ],
+    [
+      'an authority for a connection that is not encrypted',
+      `${GOOD}  ca: ca.crt\n`,
+      ['halo.yaml:7:7: mqtt.ca: needs an encrypted `url`: mqtts:// or wss://'],
+    ],
+    [
+      'certificates for the embedded broker, which speaks to this machine only',
+      GOOD.replace('url: mqtt://broker:1883', 'embedded: 127.0.0.1:1883\n  cert: a.crt\n  key: a.key'),
+      [
+        'halo.yaml:7:9: mqtt.cert: needs an encrypted `url`: mqtts:// or wss://',
+        'halo.yaml:8:8: mqtt.key: needs an encrypted `url`: mqtts:// or wss://',
+      ],
+    ],
+    [
+      'a path that is none',
+      GOOD.replace('mqtt://broker:1883', 'mqtts://b:8883\n  ca: ""'),
+      ['halo.yaml:7:7: mqtt.ca: must be the path of a file'],
     ],
     ['another protocol', `${GOOD}  protocol: 3\n`, ['halo.yaml:7:13: mqtt.protocol: must be 4 (MQTT 3.1.1) or 5']],
     [
