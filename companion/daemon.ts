@@ -49,6 +49,8 @@ export interface Daemon {
 
 export interface DaemonOptions {
   readonly log?: Logger
+  /** Called at the end of each tick that went whole through the runtime and its core. */
+  alive?(now_ms: number): void
 }
 
 /** Rejects where it cannot start: catalog, journal, core, the endpoint or the embedded broker. A broker may come later. */
@@ -199,6 +201,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       // Behind the runtime's own tick: a heartbeat says that the whole of it still turns.
       const beats = runtime.healthy && now_ms - heartbeat_ms >= HEARTBEAT_MS
       if (beats && adapter.say({ message: 'HEARTBEAT' }, now_ms)) heartbeat_ms = now_ms
+      if (runtime.healthy) options.alive?.(now_ms)
       if (stopBy_ms < Infinity && (runtime.settled || now_ms >= stopBy_ms)) void leave(0)
     })
   }

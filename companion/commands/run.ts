@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { loadConfig } from '../config.ts'
 import { startDaemon } from '../daemon.ts'
 import { warmUp } from '../warmup.ts'
+import { Watchdog } from '../watchdog.ts'
 
 /** What a reader of the log that has stopped reading can cost, bytes; beyond that lines are dropped, never flight. */
 const BACKLOG_BYTES = 1 << 20
@@ -17,13 +18,15 @@ export async function run(file: string): Promise<number> {
   const stderr = pino.destination({ fd: 2, sync: false, maxLength: BACKLOG_BYTES })
   stderr.on('error', () => {}) // nor does one that has gone away
   const log = pino({ level: config.log.level, base: { vehicle: config.vehicle } }, stderr)
+  const watchdog = Watchdog.of(process.env, (message) => log.error({ event: 'watchdog', message }))
   warmUp(WARM_UP_ROUNDS)
-  const daemon = await startDaemon(config, { log })
+  const daemon = await startDaemon(config, { log, alive: (now_ms) => watchdog?.alive(now_ms) })
   let signals = 0
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (++signals > 1) process.exit(1)
       log.info({ event: 'signal', signal })
+      watchdog?.stopping()
       void daemon.stop()
     })
   }
@@ -31,6 +34,7 @@ export async function run(file: string): Promise<number> {
     process.on(event, (error: unknown) => daemon.fail(error))
   }
   const code = await daemon.ended
+  watchdog?.close()
   stderr.flushSync()
   return code
 }

@@ -167,7 +167,7 @@ export class FlightLine {
 
   /** The companion as a process of its own. */
   launch(preloaded: Preloaded = {}): Halo {
-    const halo = new Halo(['run', '--config', this.config], PROJECT, preloaded)
+    const halo = new Halo(['run', '--config', this.config], preloaded)
     this.#closing.push(() => halo.kill('SIGKILL'))
     return halo
   }
@@ -212,6 +212,10 @@ export interface Preloaded {
   readonly env?: Readonly<Record<string, string>>
 }
 
+export interface HaloOptions extends Preloaded {
+  readonly cwd?: string
+}
+
 /** A `halo` command as a process. */
 export class Halo {
   stdout = ''
@@ -220,7 +224,7 @@ export class Halo {
   readonly ended: Promise<number | null>
   readonly #child: ChildProcess
 
-  constructor(args: readonly string[], cwd = PROJECT, { module, env }: Preloaded = {}) {
+  constructor(args: readonly string[], { cwd = PROJECT, module, env }: HaloOptions = {}) {
     const main = join(PROJECT, 'companion/main.ts')
     const imports = [import.meta.resolve('tsx'), ...(module === undefined ? [] : [module])]
     const node = [...imports.flatMap((each) => ['--import', each]), main, ...args]
@@ -238,8 +242,13 @@ export class Halo {
     this.ended = once(this.#child, 'close').then(([code]) => code as number | null)
   }
 
-  kill(signal: NodeJS.Signals): Promise<number | null> {
+  signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
+  }
+
+  /** Also waits until it has ended. */
+  kill(signal: NodeJS.Signals): Promise<number | null> {
+    this.signal(signal)
     return this.ended
   }
 }

@@ -169,6 +169,32 @@ describe('daemon', () => {
     expect(heard).toBe(0)
   })
 
+  it('G5: calls itself alive after ticks that went whole through the core, and only after those', async () => {
+    let alive = 0
+    const daemon = await startDaemon(config, { alive: () => alive++ })
+    open.push(() => daemon.stop())
+    const tick = daemon.runtime.tick.bind(daemon.runtime)
+    while (alive < 2) await turn()
+    let ticks = 0
+    daemon.runtime.tick = (now_ms) => {
+      ticks++
+      return tick(now_ms)
+    }
+    // As after a trap, in every tick.
+    Object.defineProperty(daemon.runtime, 'healthy', { configurable: true, value: false })
+    const before = alive
+    while (ticks < 3) await turn()
+    expect(alive).toBe(before)
+    Reflect.deleteProperty(daemon.runtime, 'healthy')
+    while (alive === before) await turn()
+    daemon.runtime.tick = () => {
+      throw new Error('on purpose')
+    }
+    const last = alive
+    expect(await daemon.ended).toBe(1)
+    expect(alive).toBe(last)
+  })
+
   it('G5: with a journal that it cannot read or write it does not start', async () => {
     writeFileSync(config.journal, 'x')
     await expect(startDaemon(config)).rejects.toThrow(/delete the file/)
