@@ -87,10 +87,10 @@ export async function aedes(port = 0): Promise<BrokerProcess> {
   return { port: broker.port, stop: () => broker.close() }
 }
 
-/** Mosquitto, without persistence. */
-export async function mosquitto(port = 0): Promise<BrokerProcess> {
+/** Mosquitto, without persistence; `config` is a file that says everything else, that port too. */
+export async function mosquitto(port = 0, config?: string): Promise<BrokerProcess> {
   const at = port === 0 ? await freeTcpPort() : port
-  const child = spawn('mosquitto', ['-p', String(at)], { stdio: 'ignore' })
+  const child = spawn('mosquitto', config === undefined ? ['-p', String(at)] : ['-c', config], { stdio: 'ignore' })
   const ended = once(child, 'exit')
   await until('mosquitto', () => isListening(at))
   return {
@@ -281,8 +281,8 @@ export class Agent {
     })
   }
 
-  static async connect(url: string): Promise<Agent> {
-    const client = mqtt.connect(url, { reconnectPeriod: 100 })
+  static async connect(url: string, options: mqtt.IClientOptions = {}): Promise<Agent> {
+    const client = mqtt.connect(url, { reconnectPeriod: 100, ...options })
     client.on('error', () => {}) // a broker that is away
     const agent = new Agent(client)
     await new Promise<void>((resolve) => client.once('connect', () => resolve()))
