@@ -213,6 +213,8 @@ export interface Preloaded {
 }
 
 export interface HaloOptions extends Preloaded {
+  /** An installed `halo`; otherwise that of this source. */
+  readonly program?: string
   readonly cwd?: string
 }
 
@@ -224,11 +226,11 @@ export class Halo {
   readonly ended: Promise<number | null>
   readonly #child: ChildProcess
 
-  constructor(args: readonly string[], { cwd = PROJECT, module, env }: HaloOptions = {}) {
+  constructor(args: readonly string[], { program, cwd = PROJECT, module, env }: HaloOptions = {}) {
     const main = join(PROJECT, 'companion/main.ts')
     const imports = [import.meta.resolve('tsx'), ...(module === undefined ? [] : [module])]
     const node = [...imports.flatMap((each) => ['--import', each]), main, ...args]
-    this.#child = spawn(process.execPath, node, {
+    this.#child = spawn(program ?? process.execPath, program === undefined ? node : args, {
       cwd,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
