@@ -1,0 +1,46 @@
+// What HALO decides, in hashes, on whatever machine this runs (G7): one line of JSON on stdout. `main.ts` compares two machines.
+
+import { createHash } from 'node:crypto'
+import type { CoreFactory } from '../../src/core/core.ts'
+import { loadCore } from '../../src/core/wasm.ts'
+import { evaluate } from '../evaluation/evaluation.ts'
+import { written } from '../evaluation/table.ts'
+import { dags, digraphs } from '../exhaustive/digraph.ts'
+import { Trial } from '../exhaustive/trial.ts'
+import { fly } from '../unit/protocol/whole-flight.ts'
+
+export interface Decisions {
+  /** Of the machine that decided. */
+  readonly machine: string
+  /** SHA-256 by what was decided. */
+  readonly hashes: Readonly<Record<string, string>>
+}
+
+/** Every answer of `admit` over all acyclic graphs of four components and all graphs of three, with every support. */
+function admissions(): string {
+  const hash = createHash('sha256')
+  const heard: CoreFactory = (image, session, environment) => {
+    const core = loadCore(image, session, environment)
+    const admit = core.admit.bind(core)
+    core.admit = (batch, now_ms) => {
+      const admitted = admit(batch, now_ms)
+      hash.update(JSON.stringify(admitted))
+      return admitted
+    }
+    return core
+  }
+  const trial = new Trial(heard)
+  const mismatch = trial.judgeAll(dags(4)) ?? trial.judgeAll(digraphs(3))
+  if (mismatch !== undefined) throw new Error(JSON.stringify(mismatch))
+  return hash.digest('hex')
+}
+
+const decisions: Decisions = {
+  machine: `${process.arch}, Node ${process.version}`,
+  hashes: {
+    evaluation: createHash('sha256').update(written(evaluate())).digest('hex'),
+    admissions: admissions(),
+    flight: fly().hash,
+  },
+}
+console.log(JSON.stringify(decisions))
