@@ -2,7 +2,6 @@
 // catalog, and a runtime on virtual time whose vehicle hovers and whose state is fresh.
 
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import type { Catalog } from '../src/catalog/catalog.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import type { CoreFactory } from '../src/core/core.ts'
@@ -12,7 +11,8 @@ import type { Observation, Publication } from '../src/protocol/port.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
 import { encode } from '../src/response/write.ts'
 
-const file = fileURLToPath(new URL('../examples/px4-multirotor/catalog.yaml', import.meta.url))
+// From the folder of the project, in which npm runs everything: once compiled, this file lies elsewhere.
+const file = 'examples/px4-multirotor/catalog.yaml'
 
 export const exampleCatalog = (): Catalog => loadCatalog(readFileSync(file, 'utf8'), 'catalog.yaml', [px4Multirotor])
 

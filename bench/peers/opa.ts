@@ -9,7 +9,7 @@ import { type Action, type Peer, parts } from './decision.ts'
 
 type Answer = readonly [{ readonly result: readonly number[] }]
 
-const policy = await loadPolicy(readFileSync(new URL('policy.wasm', import.meta.url)))
+const policy = await loadPolicy(readFileSync('bench/peers/policy.wasm'))
 
 /** `told`: what of an action the policy reads, since all of the input is written and parsed as JSON in each call. */
 const peer = (name: string, decides: string, entrypoint: string, told: (action: Action) => object): Peer<Answer> => ({
