@@ -7,6 +7,7 @@
 
 import { bind, recordOf, recordType, writePrerequisite, writeRecord, writeSequence } from './binding'
 import { clauseCount, clauseOf, isSealed, kindOf, phaseNeeded, requiresCount, requiresOf, Role, typeCount } from './catalog'
+import { sha256Rest } from './digest'
 import {
   addEdge, addNode, backBegin, backEnd, clear, commit, dependent, isMarked, JUDGED, markCycles, markRests, nodeSlot, nodeType,
   ON_CYCLE, OPEN_ACTION, prerequisite, RESTS_ON_ACTION, rowBegin, rowEnd, setWork, UNKNOWN, work,
@@ -257,4 +258,5 @@ export function bindRetained(): void {
     }
     bind(record, load<u32>(candidateAt(i), 24), digestOf(slot))
   }
+  sha256Rest()
 }

@@ -23,7 +23,7 @@ import {
 } from './catalog'
 import { DIGEST_AT, ENTRY_BYTES, INPUT_AT, INPUT_BYTES, INPUT_TEXT_AT, INSTANCES_AT, INSTANCE_BYTES, PLAN_AT, RECORD_BYTES, SESSION_AT } from './layout'
 import { PAYLOAD_BYTES_MAX, PREREQUISITES_MAX, TEXT_BYTES_MAX } from './limits'
-import { same, sha256Alike } from './digest'
+import { same, sha256Alike, sha256Lane } from './digest'
 import { citedValidity, citedValue, citedVersion, Validity, versionOf } from './state'
 import { Phase } from './phase'
 
@@ -204,9 +204,9 @@ export function writeSequence(record: usize, sequence: u32): void {
   store<u32>(record, sequence, 64)
 }
 
-/** b_e of the record, to `digest`. */
+/** b_e of a record of this admission, to `digest`; `sha256Rest` follows the last. */
 export function bind(record: usize, length: u32, digest: usize): void {
-  sha256Alike(record, length, digest)
+  sha256Lane(record, length, digest)
 }
 
 /** Is the record still what b_e says (G2)? */

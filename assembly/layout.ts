@@ -46,8 +46,12 @@ export const OUTPUT_BYTES: u32 = 1024
 
 // Scratch.
 export const STACK_AT: usize = OUTPUT_AT + OUTPUT_BYTES
-export const PADDING_AT: usize = STACK_AT + STACK_MAX * 8  // the last one or two blocks of SHA-256
-export const DIGEST_AT: usize = PADDING_AT + 128           // a digest to compare with
+export const PADDING_BYTES: usize = 128                     // the last one or two blocks of SHA-256,
+export const PADDING_AT: usize = STACK_AT + STACK_MAX * 8  // of four messages
+export const LANE_BYTES: usize = 20
+export const LANES_AT: usize = PADDING_AT + 4 * PADDING_BYTES
+export const STATE_AT: usize = LANES_AT + 4 * LANE_BYTES   // of SHA-256, for four messages
+export const DIGEST_AT: usize = STATE_AT + 128             // a digest to compare with
 export const SESSION_AT: usize = DIGEST_AT + 32            // session (8) and environment (32)
 export const PLAN_AT: usize = SESSION_AT + 40              // the plan of the admission under way
 export const SIGHT_AT: usize = PLAN_AT + 136               // known (32) and usable (32) now, a bit a field

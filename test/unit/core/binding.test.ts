@@ -9,8 +9,10 @@ import {
   candidate,
   cited,
   clauses,
+  dice,
   ENVIRONMENT,
   field,
+  forget,
   image,
   load,
   now,
@@ -73,6 +75,26 @@ test('G2: b_e is that of its own record, whatever the one before it began with',
       expect(core.binding(sequence)).toBe(createHash('sha256').update(core.record(sequence)).digest('hex'))
       expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
     }
+  }
+})
+
+test('G2: b_e is that of its own record, however many are bound at once and however long each is', () => {
+  const core = load(
+    loadCore,
+    image([], [type(Kind.notice, { payload: [{ name: 'text', kind: 'string', optional: false }] })]),
+  )
+  core.snapshot(0)
+  const below = dice(1)
+  for (let n = 1; n <= 64; n++) {
+    const candidates = Array.from({ length: n }, () => candidate(0, { payload: ['x'.repeat(below(300))] }))
+    const sequences = retain(core, batch(1, candidates), 0)
+    for (const sequence of sequences) {
+      expect(core.binding(sequence)).toBe(createHash('sha256').update(core.record(sequence)).digest('hex'))
+    }
+    forget(
+      core,
+      sequences.map((sequence) => ({ sequence })),
+    )
   }
 })
 
