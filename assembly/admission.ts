@@ -10,7 +10,7 @@ import { clauseCount, clauseOf, isSealed, kindOf, phaseNeeded, requiresCount, re
 import { sha256Rest } from './digest'
 import {
   addEdge, addNode, backBegin, backEnd, clear, commit, dependent, isMarked, JUDGED, markCycles, markRests, nodeSlot, nodeType,
-  ON_CYCLE, OPEN_ACTION, prerequisite, RESTS_ON_ACTION, rowBegin, rowEnd, setWork, UNKNOWN, work,
+  ON_CYCLE, OPEN_ACTION, prerequisite, RESTS_ON_ACTION, rowBegin, rowEnd, setWork, turn, UNKNOWN, work,
 } from './graph'
 import { CANDIDATE_BYTES, CANDIDATES_AT, INPUT_AT, INPUT_EDGES_AT, PLAN_AT } from './layout'
 import { CANDIDATES_MAX, INSTANCES_MAX, PLAN_BYTES_MAX, PREREQUISITES_MAX } from './limits'
@@ -208,6 +208,7 @@ function close(): void {
   for (let root: u32 = 0; root < candidates; root++) {
     const reason = reasonOf(root)
     if (reason == Reason.none || reason == Reason.prerequisite_withheld) continue
+    turn()
     tail = lose(root, root, tail)
     for (; head < tail; head++) tail = lose(work(head), root, tail)
   }

@@ -24,10 +24,22 @@ function arcsine(y: f64): f64 {
   return y * (1 + q * (1 / 6.0 + q * (3 / 40.0 + q * (15 / 336.0 + q * (105 / 3456.0)))))
 }
 
+/** The latitude (deg) to which was measured last, and its cosine: what a response measures is mostly from one place. */
+let lastLatitude: f64 = NaN
+let lastCosine: f64 = NaN
+
+function cosineTo(latitude: f64): f64 {
+  if (latitude != lastLatitude) {
+    lastLatitude = latitude
+    lastCosine = NativeMath.cos(latitude * RADIANS)
+  }
+  return lastCosine
+}
+
 /** Degrees in, metres out. Not finite if an argument is not. */
 export function distance(lat1: f64, lon1: f64, lat2: f64, lon2: f64): f64 {
   const h =
     haversine((lat2 - lat1) * RADIANS) +
-    NativeMath.cos(lat1 * RADIANS) * NativeMath.cos(lat2 * RADIANS) * haversine((lon2 - lon1) * RADIANS)
+    NativeMath.cos(lat1 * RADIANS) * cosineTo(lat2) * haversine((lon2 - lon1) * RADIANS)
   return 2 * EARTH_RADIUS_M * arcsine(sqrt(min<f64>(1, h)))
 }

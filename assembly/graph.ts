@@ -10,7 +10,9 @@ import { EDGES_MAX, NODES_MAX } from './limits'
 export const UNKNOWN: u32 = 0xffff
 
 let nodes: u32 = 0
+let first: u32 = 0 // of the standing components
 let committed: bool = false
+let turned: bool = false
 /** Every edge leads to an earlier node, standing components counted as the earliest: then there is no cycle to look for. */
 let descends: bool = false
 
@@ -104,6 +106,7 @@ export function setWork(i: u32, node: u32): void {
 export function clear(): void {
   nodes = 0
   committed = false
+  turned = false
   store<u32>(ROWS_AT, 0)
 }
 
@@ -128,10 +131,10 @@ export function addEdge(to: u32): void {
   store<u32>(ROWS_AT + (<usize>nodes << 2), edge + 1)
 }
 
-/** Proves rows and columns and turns the edges round. The first nodes are candidates, the others standing components. */
+/** Proves rows and columns. The first nodes are candidates, the others standing components. */
 export function commit(candidates: u32): void {
+  first = candidates
   descends = true
-  for (let node: u32 = 0; node <= nodes + 1; node++) store<u32>(BACK_ROWS_AT + (<usize>node << 2), 0)
   for (let node: u32 = 0; node < nodes; node++) {
     assert(rowBegin(node) <= rowEnd(node) && rowEnd(node) <= EDGES_MAX)
     for (let edge = rowBegin(node); edge < rowEnd(node); edge++) {
@@ -140,9 +143,22 @@ export function commit(candidates: u32): void {
       assert(to < nodes)
       const earlier = node < candidates ? to < node || to >= candidates : to >= candidates && to < node
       descends = descends && earlier
-      const count = BACK_ROWS_AT + (<usize>(to + 2) << 2)
-      store<u32>(count, load<u32>(count) + 1)
     }
+  }
+  committed = true
+}
+
+/** Turns the edges round: `dependent` holds from here on. Where all edges descend and nothing falls, nobody asks. */
+export function turn(): void {
+  assert(committed)
+  if (turned) return
+  turned = true
+  for (let node: u32 = 0; node <= nodes + 1; node++) store<u32>(BACK_ROWS_AT + (<usize>node << 2), 0)
+  for (let edge: u32 = 0; edge < rowBegin(nodes); edge++) {
+    const to = prerequisite(edge)
+    if (to == UNKNOWN) continue
+    const count = BACK_ROWS_AT + (<usize>(to + 2) << 2)
+    store<u32>(count, load<u32>(count) + 1)
   }
   // Counts become beginnings, shifted by one row; filling a row moves its beginning to where the next one expects it.
   for (let node: u32 = 2; node <= nodes + 1; node++) {
@@ -159,12 +175,18 @@ export function commit(candidates: u32): void {
       store<u32>(row, back + 1)
     }
   }
-  committed = true
 }
 
 /** Marks what rests on an open action: also on one that failed step 1, with which it falls. Each node is visited once. */
 export function markRests(): void {
   assert(committed)
+  if (descends) {
+    // What a node rests on has been asked before it.
+    for (let node = first; node < nodes; node++) markRest(node)
+    for (let node: u32 = 0; node < first; node++) markRest(node)
+    return
+  }
+  turn()
   let tail: u32 = 0
   for (let node: u32 = 0; node < nodes; node++) {
     if (isMarked(node, OPEN_ACTION)) setWork(tail++, node)
@@ -180,6 +202,14 @@ export function markRests(): void {
     }
   }
   assert(tail <= nodes)
+}
+
+/** Marks it if one of its prerequisites is an open action, or marked. */
+function markRest(node: u32): void {
+  for (let edge = rowBegin(node); edge < rowEnd(node); edge++) {
+    const to = prerequisite(edge)
+    if (to != UNKNOWN && isMarked(to, OPEN_ACTION | RESTS_ON_ACTION)) return setMark(node, RESTS_ON_ACTION)
+  }
 }
 
 /** Marks every judged node on a cycle of judged nodes, self-references included: Tarjan's components, without recursion. */

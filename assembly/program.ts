@@ -108,7 +108,9 @@ function lengthOf(program: u32): u32 {
 export function evaluate(program: u32): f64 {
   let word = wordsOf(program)
   const end = word + (<usize>lengthOf(program) << 3)
-  let top: usize = STACK_AT - 8
+  // The topmost operand is in a variable, those below it on the stack.
+  let x: f64 = NaN
+  let top: usize = STACK_AT
   let poison: f64 = 0
   while (word < end) {
     const code = load<u32>(word)
@@ -116,28 +118,27 @@ export function evaluate(program: u32): f64 {
     const flag = (code >>> 8) & 0xff
     const extra = load<u32>(word, 4)
     word += 8
-    let x: f64 = NaN
-    switch (code & 0xff) {
+    const op: Op = code & 0xff
+    if (op < Op.neg) {
+      store<f64>(top, x)
+      top += 8
+    }
+    switch (op) {
       case Op.constant:
         x = load<f64>(word)
         word += 8
-        top += 8
         break
       case Op.now:
         x = valueOf(index)
-        top += 8
         break
       case Op.cited:
         x = boundValue(record, type, index)
-        top += 8
         break
       case Op.age:
         x = now - receivedOf(index)
-        top += 8
         break
       case Op.unchanged:
         x = versionOf(index) == boundVersion(record, type, index) ? 1 : 0
-        top += 8
         break
       case Op.drift:
         x = abs(valueOf(index) - boundValue(record, type, index))
@@ -145,111 +146,103 @@ export function evaluate(program: u32): f64 {
           x = x % 360
           x = min<f64>(x, 360 - x)
         }
-        top += 8
         break
       case Op.payload:
         x = isPresent(record, index) ? slotValue(record, index) : flag != 0 ? 0 : NaN
-        top += 8
         break
       case Op.has:
         x = isPresent(record, index) ? 1 : 0
-        top += 8
         break
       case Op.text:
         x = isPresent(record, index) ? equals(index, word, extra) : flag != 0 ? 0 : NaN
         word += (extra + 7) & ~7
-        top += 8
         break
       case Op.length:
         x = isPresent(record, index) ? <f64>textLength(record, index) : flag != 0 ? 0 : NaN
-        top += 8
         break
       case Op.elapsed:
         x = elapsed
-        top += 8
         break
       case Op.target:
         x = index == 0 ? system : component
-        top += 8
         break
       case Op.neg:
-        x = -load<f64>(top)
+        x = -x
         break
       case Op.not:
-        x = 1 - load<f64>(top)
+        x = 1 - x
         break
       case Op.abs:
-        x = abs(load<f64>(top))
+        x = abs(x)
         break
       case Op.add:
         top -= 8
-        x = load<f64>(top) + load<f64>(top, 8)
+        x = load<f64>(top) + x
         break
       case Op.sub:
         top -= 8
-        x = load<f64>(top) - load<f64>(top, 8)
+        x = load<f64>(top) - x
         break
       case Op.mul:
         top -= 8
-        x = load<f64>(top) * load<f64>(top, 8)
+        x = load<f64>(top) * x
         break
       case Op.div:
         top -= 8
-        x = load<f64>(top) / load<f64>(top, 8)
+        x = load<f64>(top) / x
         break
       case Op.min:
         top -= 8
-        x = min<f64>(load<f64>(top), load<f64>(top, 8))
+        x = min<f64>(load<f64>(top), x)
         break
       case Op.max:
         top -= 8
-        x = max<f64>(load<f64>(top), load<f64>(top, 8))
+        x = max<f64>(load<f64>(top), x)
         break
       case Op.lt:
         top -= 8
-        x = load<f64>(top) < load<f64>(top, 8) ? 1 : 0
+        x = load<f64>(top) < x ? 1 : 0
         break
       case Op.le:
         top -= 8
-        x = load<f64>(top) <= load<f64>(top, 8) ? 1 : 0
+        x = load<f64>(top) <= x ? 1 : 0
         break
       case Op.gt:
         top -= 8
-        x = load<f64>(top) > load<f64>(top, 8) ? 1 : 0
+        x = load<f64>(top) > x ? 1 : 0
         break
       case Op.ge:
         top -= 8
-        x = load<f64>(top) >= load<f64>(top, 8) ? 1 : 0
+        x = load<f64>(top) >= x ? 1 : 0
         break
       case Op.eq:
         top -= 8
-        x = load<f64>(top) == load<f64>(top, 8) ? 1 : 0
+        x = load<f64>(top) == x ? 1 : 0
         break
       case Op.ne:
         top -= 8
-        x = load<f64>(top) != load<f64>(top, 8) ? 1 : 0
+        x = load<f64>(top) != x ? 1 : 0
         break
       case Op.and:
         top -= 8
-        x = <f64>(<i32>(load<f64>(top) == 1) & <i32>(load<f64>(top, 8) == 1))
+        x = <f64>(<i32>(load<f64>(top) == 1) & <i32>(x == 1))
         break
       case Op.or:
         top -= 8
-        x = <f64>(<i32>(load<f64>(top) == 1) | <i32>(load<f64>(top, 8) == 1))
+        x = <f64>(<i32>(load<f64>(top) == 1) | <i32>(x == 1))
         break
       case Op.select:
         top -= 16
-        x = load<f64>(top) == 1 ? load<f64>(top, 8) : load<f64>(top, 16)
+        x = load<f64>(top) == 1 ? load<f64>(top, 8) : x
         break
       case Op.distance:
         top -= 24
-        x = distance(load<f64>(top), load<f64>(top, 8), load<f64>(top, 16), load<f64>(top, 24))
+        x = distance(load<f64>(top), load<f64>(top, 8), load<f64>(top, 16), x)
         break
     }
-    store<f64>(top, x)
     poison += x - x // 0 while finite, NaN for ever once not
   }
-  return poison == 0 ? load<f64>(STACK_AT) : NaN
+  return poison == 0 ? x : NaN
 }
 
 /** Only true holds (G5). The fields of its footprint must have been found usable before. */
