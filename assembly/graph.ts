@@ -10,10 +10,10 @@ import { EDGES_MAX, NODES_MAX } from './limits'
 export const UNKNOWN: u32 = 0xffff
 
 let nodes: u32 = 0
-let first: u32 = 0 // of the standing components
+let standings: u32 = 0
 let committed: bool = false
 let turned: bool = false
-/** Every edge leads to an earlier node, standing components counted as the earliest: then there is no cycle to look for. */
+/** Every edge leads to a node of lower rank: then there is no cycle to look for. */
 let descends: bool = false
 
 // A node:  slot u16 · type u8 · flags u8 · index u32 · low u32 · next edge u32 · caller u32 · below on the stack u32
@@ -131,21 +131,37 @@ export function addEdge(to: u32): void {
   store<u32>(ROWS_AT + (<usize>nodes << 2), edge + 1)
 }
 
-/** Proves rows and columns. The first nodes are candidates, the others standing components. */
+/** Proves rows and columns, and marks what rests on an open action by edges that descend. The first nodes are candidates. */
 export function commit(candidates: u32): void {
-  first = candidates
+  standings = nodes - candidates
   descends = true
-  for (let node: u32 = 0; node < nodes; node++) {
-    assert(rowBegin(node) <= rowEnd(node) && rowEnd(node) <= EDGES_MAX)
-    for (let edge = rowBegin(node); edge < rowEnd(node); edge++) {
-      const to = prerequisite(edge)
-      if (to == UNKNOWN) continue
-      assert(to < nodes)
-      const earlier = node < candidates ? to < node || to >= candidates : to >= candidates && to < node
-      descends = descends && earlier
-    }
-  }
+  for (let node = candidates; node < nodes; node++) prove(node)
+  for (let node: u32 = 0; node < candidates; node++) prove(node)
   committed = true
+}
+
+/** What a node descends to was proven before it. */
+// @ts-ignore: decorator
+@inline
+function prove(node: u32): void {
+  assert(rowBegin(node) <= rowEnd(node) && rowEnd(node) <= EDGES_MAX)
+  let rests = false
+  for (let edge = rowBegin(node); edge < rowEnd(node); edge++) {
+    const to = prerequisite(edge)
+    if (to == UNKNOWN) continue
+    assert(to < nodes)
+    descends = descends && rank(to) < rank(node)
+    rests = rests || isMarked(to, OPEN_ACTION | RESTS_ON_ACTION)
+  }
+  if (rests) setMark(node, RESTS_ON_ACTION)
+}
+
+/** Standing components first, then the candidates. */
+// @ts-ignore: decorator
+@inline
+function rank(node: u32): u32 {
+  const candidates = nodes - standings
+  return node < candidates ? node + standings : node - candidates
 }
 
 /** Turns the edges round: `dependent` holds from here on. Where all edges descend and nothing falls, nobody asks. */
@@ -180,18 +196,13 @@ export function turn(): void {
 /** Marks what rests on an open action: also on one that failed step 1, with which it falls. Each node is visited once. */
 export function markRests(): void {
   assert(committed)
-  if (descends) {
-    // What a node rests on has been asked before it.
-    for (let node = first; node < nodes; node++) markRest(node)
-    for (let node: u32 = 0; node < first; node++) markRest(node)
-    return
-  }
+  if (descends) return
   turn()
   let tail: u32 = 0
   for (let node: u32 = 0; node < nodes; node++) {
-    if (isMarked(node, OPEN_ACTION)) setWork(tail++, node)
+    if (isMarked(node, OPEN_ACTION | RESTS_ON_ACTION)) setWork(tail++, node)
   }
-  // An open action is in the list already: it need not be visited again, only marked.
+  // What is in the list already need not be visited again, only marked.
   for (let head: u32 = 0; head < tail; head++) {
     const node = work(head)
     for (let edge = backBegin(node); edge < backEnd(node); edge++) {
@@ -202,14 +213,6 @@ export function markRests(): void {
     }
   }
   assert(tail <= nodes)
-}
-
-/** Marks it if one of its prerequisites is an open action, or marked. */
-function markRest(node: u32): void {
-  for (let edge = rowBegin(node); edge < rowEnd(node); edge++) {
-    const to = prerequisite(edge)
-    if (to != UNKNOWN && isMarked(to, OPEN_ACTION | RESTS_ON_ACTION)) return setMark(node, RESTS_ON_ACTION)
-  }
 }
 
 /** Marks every judged node on a cycle of judged nodes, self-references included: Tarjan's components, without recursion. */

@@ -1,32 +1,32 @@
 // Admission in the core: n candidates with four clauses each and twice as many prerequisites, judged and bound (PROTOCOL 5, 6).
 
-import { Reason } from '../build/abi.ts'
+import { CANDIDATES_MAX, INSTANCES_MAX, Reason } from '../build/abi.ts'
 import type { Admitted, CoreFactory, Standing } from '../src/core/core.ts'
 import { loadCore } from '../src/core/wasm.ts'
 import { oracle } from '../test/oracle/oracle.ts'
 import { forget } from '../test/oracle/sketch.ts'
-import { Flying, isRetained, legs } from './core.ts'
+import { Flying, isRetained, legs, stood } from './core.ts'
 import type { Work } from './work.ts'
 
 /** What the paper reports for 32 components and 64 prerequisites. */
 const PAPER = { paper_ms: 0.333 }
 
-type Rest = Partial<Work<readonly Admitted[]>>
+type Admission = Partial<Work<readonly Admitted[]>> & {
+  /** Components of the plan beside which the response comes; they have prerequisites as its own do. */
+  readonly standing?: number
+  /** Prerequisites a component, but for the first ones. */
+  readonly each?: number
+  /** The first one fails, and nothing else. */
+  readonly firstFar?: boolean
+}
 
-export function admit(n: number, make: CoreFactory, name: string, standing = 0, firstFar = false, rest: Rest = {}) {
+export function admit(n: number, make: CoreFactory, name: string, what: Admission = {}): Work<readonly Admitted[]> {
+  const { standing: beside = 0, each = 2, firstFar = false, ...rest } = what
   const flying = new Flying(make)
-  const candidates = legs(n, 2 * n, firstFar)
-  const kept: Standing[] = []
-  while (kept.length < standing) {
-    const first = kept.length
-    const part = legs(Math.min(256, standing - first), 512)
-    const sequences = flying.retain(part)
-    for (const [i, sequence] of sequences.entries()) {
-      kept.push({ sequence, requires: part[i]!.requires.map((to) => -2 - (first + to)) })
-    }
-  }
+  const candidates = legs(n, each * n, firstFar)
+  const kept = flying.stand(beside, each)
   let admitted: readonly Admitted[] = []
-  const work: Work<readonly Admitted[]> = {
+  return {
     name: `admit: ${name}`,
     before: () => flying.beat(),
     run: () => {
@@ -37,21 +37,46 @@ export function admit(n: number, make: CoreFactory, name: string, standing = 0, 
     didIt: (all) => all.length === n && all.every(isRetained),
     ...rest,
   }
-  return work
+}
+
+/** As many components as the core can know, in as few responses as can hold them: each beside all that came before it. */
+export function admitAll(make: CoreFactory, name: string): Work<readonly Admitted[]> {
+  const flying = new Flying(make)
+  const part = legs(CANDIDATES_MAX, 4 * CANDIDATES_MAX)
+  let admitted: Admitted[] = []
+  return {
+    name: `admit: ${name}`,
+    before: () => flying.beat(),
+    run: () => {
+      admitted = []
+      const kept: Standing[] = []
+      while (kept.length < INSTANCES_MAX) {
+        const some = flying.admit(part, kept)
+        const sequences = some.map(({ sequence }) => sequence)
+        kept.push(...stood(part, sequences, kept.length))
+        admitted.push(...some)
+      }
+      return admitted
+    },
+    after: () => forget(flying.core, admitted),
+    didIt: (all) => all.length === INSTANCES_MAX && all.every(isRetained),
+  }
 }
 
 export function admission(): Work[] {
-  const withheld: Rest = {
+  const withheld: Admission = {
+    firstFar: true,
     didIt: ([root, ...others]) =>
       root?.reason === Reason.unsupported &&
       others.length === 31 &&
       others.every(({ reason, cause }) => reason === Reason.prerequisite_withheld && cause === 0),
   }
   return [
-    admit(32, loadCore, '32 components, 64 prerequisites', 0, false, PAPER),
-    admit(32, loadCore, '32 components, 64 prerequisites, all fall with the first', 0, true, withheld),
+    admit(32, loadCore, '32 components, 64 prerequisites', PAPER),
+    admit(32, loadCore, '32 components, 64 prerequisites, all fall with the first', withheld),
     admit(256, loadCore, '256 components, 512 prerequisites'),
-    admit(256, loadCore, '256 components beside 768 standing: 1,024, 2,048 prerequisites', 768),
+    admit(256, loadCore, '256 components beside 768: 1,024, 4,096 prerequisites', { standing: 768, each: 4 }),
+    admitAll(loadCore, '1,024 components, 4,096 prerequisites, four responses'),
     admit(32, oracle, '32 components, 64 prerequisites, by the oracle'),
   ]
 }

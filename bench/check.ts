@@ -4,7 +4,7 @@
 
 import { loadCore } from '../src/core/wasm.ts'
 import { oracle } from '../test/oracle/oracle.ts'
-import { admit } from './admission.ts'
+import { admit, admitAll } from './admission.ts'
 import { cross } from './gate.ts'
 import { arrays } from './peers/arrays.ts'
 import { admission } from './peers/halo.ts'
@@ -27,7 +27,7 @@ function ratios(): Ratio[] {
     { of: against(admission), to: against(arrays), atMost: 1000 },
     // Growth: three times linear. What grows with the square of its size would be at 64, 1,024 and 256.
     { of: admit(256, loadCore, '256 components'), to: few, atMost: 3 * 8 },
-    { of: admit(256, loadCore, '256 components beside 768 standing', 768), to: few, atMost: 3 * 32 },
+    { of: admitAll(loadCore, '1,024 components, four prerequisites each'), to: few, atMost: 3 * 64 },
     { of: cross(64, loadCore, '64 prerequisites'), to: cross(4, loadCore, '4 prerequisites'), atMost: 3 * 16 },
   ]
 }

@@ -1,8 +1,15 @@
 // A small catalog for the figures about the core itself: actions with four clauses over the present, the snapshot and the
 // payload; as a leg, they stream a setpoint, as a flight, they are three commands.
 
-import { Kind, Phase, Reason } from '../build/abi.ts'
-import type { Admitted, Candidate, Core, CoreFactory } from '../src/core/core.ts'
+import { CANDIDATES_MAX, Kind, Phase, Reason } from '../build/abi.ts'
+import {
+  type Admitted,
+  type Candidate,
+  type Core,
+  type CoreFactory,
+  type Standing,
+  standing,
+} from '../src/core/core.ts'
 import type { TypeImage } from '../src/core/image.ts'
 import {
   batch,
@@ -101,6 +108,10 @@ export function legs(n: number, edges: number, firstFar = false): Candidate[] {
   })
 }
 
+/** Retained components as they stand beside later ones, behind the `before` that stand already. */
+export const stood = (part: readonly Candidate[], sequences: readonly number[], before: number): Standing[] =>
+  sequences.map((sequence, i) => ({ sequence, requires: part[i]!.requires.map((to) => standing(before + to)) }))
+
 /** A core in flight, on virtual time. */
 export class Flying {
   readonly core: Core
@@ -123,16 +134,24 @@ export class Flying {
     for (const [i, value] of this.world.entries()) this.core.observe(i, value, this.now_ms)
   }
 
-  admit(
-    candidates: readonly Candidate[],
-    standing: Parameters<Core['admit']>[0]['standing'] = [],
-  ): readonly Admitted[] {
+  admit(candidates: readonly Candidate[], standing: readonly Standing[] = []): readonly Admitted[] {
     return this.core.admit(batch(this.snapshot, candidates, { standing }), this.now_ms)
   }
 
   /** Retained, or an error. */
-  retain(candidates: readonly Candidate[], standing: Parameters<Core['admit']>[0]['standing'] = []): number[] {
+  retain(candidates: readonly Candidate[], standing: readonly Standing[] = []): number[] {
     return retain(this.core, batch(this.snapshot, candidates, { standing }), this.now_ms)
+  }
+
+  /** `count` legs that stand already, with `each` prerequisites each but for the first ones, as a later response meets them. */
+  stand(count: number, each: number): Standing[] {
+    const kept: Standing[] = []
+    while (kept.length < count) {
+      const n = Math.min(CANDIDATES_MAX, count - kept.length)
+      const part = legs(n, each * n)
+      kept.push(...stood(part, this.retain(part), kept.length))
+    }
+    return kept
   }
 
   /** Through the gate, and to its end. */
