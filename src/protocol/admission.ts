@@ -158,6 +158,7 @@ export class Admission {
         deferred: false,
         waits: undefined,
         lease: undefined,
+        dependents: 0,
       }
     })
     const instances: Instance[] = []

@@ -28,6 +28,8 @@ export interface Instance {
   /** It waits for others: the ledger's progress and the barriers with which the core said so, and would say so again. */
   waits: { readonly progress: number; readonly barriers: number } | undefined
   lease: Lease | undefined
+  /** How many instances that the core still knows rest on it. */
+  dependents: number
 }
 
 export class Plan {
@@ -57,6 +59,7 @@ export class Plan {
     this.finished = false
     this.members.set(instance.id, instance)
     this.instances.add(instance)
+    for (const p of instance.prerequisites) p.dependents++
   }
 
   /** The uncrossed instances that rest on this one, directly or not, in order of sequence. */
@@ -93,17 +96,11 @@ export class Plan {
 
   /** Takes out what is done and what nothing that stays rests on; dependents come before what they rest on. */
   prune(): readonly Instance[] {
-    const resting = new Map<Instance, number>()
-    for (const i of this.instances) for (const p of i.prerequisites) resting.set(p, (resting.get(p) ?? 0) + 1)
-    const gone = [...this.instances].filter((i) => !resting.has(i) && this.isDone(i))
+    const gone = [...this.instances].filter((i) => i.dependents === 0 && this.isDone(i))
     for (const i of gone) {
       this.instances.delete(i)
       if (this.members.get(i.id) === i) this.members.delete(i.id)
-      for (const p of i.prerequisites) {
-        const left = resting.get(p)! - 1
-        resting.set(p, left)
-        if (left === 0 && this.isDone(p)) gone.push(p) // walked in its turn
-      }
+      for (const p of i.prerequisites) if (--p.dependents === 0 && this.isDone(p)) gone.push(p) // walked in its turn
     }
     return gone
   }

@@ -50,14 +50,15 @@ const TAG = 6
 /** Up to so many keys of a map are compared with each other where they stand; more of them in a set. */
 const PAIRWISE_MAX = 8
 
+/** Where the keys of the open maps begin and end, by depth. A walk is over before the next one begins. */
+const spans = new Uint32Array(2 * PAIRWISE_MAX * (DEPTH_MAX + 1))
+
 /** A position of the walk; every step gives the position behind what it read, or `FAILED`. */
 const FAILED = -1
 
 class Scan {
   private readonly bytes: Buffer
   private readonly measure: Measure | undefined
-  /** Where the keys of the open maps begin and end, by depth. */
-  private readonly spans = new Uint32Array(2 * PAIRWISE_MAX * (DEPTH_MAX + 1))
   private problem: ProfileProblem | undefined
   /** Argument of the head read last: a number's value, or a count. Beyond 2^53 it is inexact, and refused. */
   private argument = 0
@@ -174,10 +175,10 @@ class Scan {
   private isAgain(depth: number, i: number, start: number, end: number): boolean {
     const first = 2 * PAIRWISE_MAX * depth
     for (let at = first; at < first + 2 * i; at += 2) {
-      if (this.isSame(start, end, this.bytes, this.spans[at]!, this.spans[at + 1]!)) return true
+      if (this.isSame(start, end, this.bytes, spans[at]!, spans[at + 1]!)) return true
     }
-    this.spans[first + 2 * i] = start
-    this.spans[first + 2 * i + 1] = end
+    spans[first + 2 * i] = start
+    spans[first + 2 * i + 1] = end
     return false
   }
 

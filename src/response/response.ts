@@ -144,19 +144,21 @@ function shapeComponent(entry: Value): Component | string {
   const requires = entry.get('requires') ?? []
   if (!isArray(requires) || !requires.every((id) => typeof id === 'string'))
     return '.requires: must be an array of texts'
-  if (new Set(requires).size < requires.length) return '.requires: names one twice'
+  if (requires.some((id, i) => requires.indexOf(id) < i)) return '.requires: names one twice'
   return { id, type, payload, requires }
 }
 
 function shapePayload(value: Value | undefined): Payload | string {
   if (!(value instanceof Map)) return ': must be a map'
-  const payload = new Map<string, number | boolean | string>()
-  for (const [name, field] of value as ValueMap) {
-    if (field === null) continue // absent
-    if (typeof field === 'object') return `.${quoted(name)}: must be a number, a boolean or a text`
-    payload.set(name, typeof field === 'number' ? field + 0 : field) // + 0: no negative zero
+  // The decoded map is nobody else's: what it may not keep is taken out of it.
+  const payload: Map<string, Value> = value
+  for (const [name, field] of payload) {
+    if (field === null)
+      payload.delete(name) // absent
+    else if (typeof field === 'object') return `.${quoted(name)}: must be a number, a boolean or a text`
+    else if (field === 0) payload.set(name, 0) // no negative zero
   }
-  return payload
+  return payload as Payload
 }
 
 const unknownKey = (map: ValueMap, known: ReadonlySet<string>): string | undefined => {
