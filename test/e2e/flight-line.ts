@@ -209,7 +209,7 @@ export class FlightLine {
 /** A module that the process loads first, and what it reads of its environment. */
 export interface Preloaded {
   readonly module?: string
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: NodeJS.ProcessEnv
 }
 
 export interface HaloOptions extends Preloaded {
