@@ -86,7 +86,14 @@ export class Rig {
       const log = { level: 'error' }
       writeFileSync(
         config,
-        stringify({ vehicle: VEHICLE, catalog: 'catalog.yaml', mavlink: { endpoint }, mqtt: broker, log }),
+        stringify({
+          vehicle: VEHICLE,
+          catalog: 'catalog.yaml',
+          mavlink: { endpoint },
+          preflight: 'warn',
+          mqtt: broker,
+          log,
+        }),
       )
       rig.#companion = rig.#ending(
         new Program(['--import', './bench/probe.mjs', ...options.companion, 'run', '--config', config]),

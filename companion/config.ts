@@ -29,6 +29,10 @@ export interface Config {
     /** MAVLink 2 signing, in and out, where given: absolute paths of the key, and of the file of the time stamps. */
     readonly signing?: { readonly key: string; readonly linkId: number; readonly stamps: string }
   }
+  /** Whether parameters of the autopilot that make setpoints unsafe refuse them. */
+  readonly preflight: 'refuse' | 'warn'
+  /** The fastest that the autopilot may be set to fly to a position, m/s. */
+  readonly maxSpeed: number
   /** A broker to connect to, with absolute paths of certificates, or one of our own to open at `host:port`. */
   readonly mqtt:
     | { readonly url: string; readonly protocol: 4 | 5; readonly certificates: CertificateFiles }
@@ -124,6 +128,8 @@ const schema = z.strictObject({
   catalog: z.string().min(1),
   rules: z.array(z.string().min(1)).default([]),
   mavlink,
+  preflight: z.enum(['refuse', 'warn'], 'must be refuse or warn').default('refuse'),
+  max_speed: z.number('must be a number of m/s').positive('must be above 0 m/s').default(5),
   mqtt,
   journal: z.string().min(1).optional(),
   log: z.strictObject({ level: z.enum(LOG_LEVELS).default('info') }).default({ level: 'info' }),
@@ -155,7 +161,7 @@ export function parseConfig(text: string, file: string): Config {
     for (const issue of parsed.error.issues) report(source, issue)
     throw new ConfigError(source.problems)
   }
-  const { vehicle, catalog, rules, mavlink, mqtt: broker, log } = parsed.data
+  const { vehicle, catalog, rules, mavlink, preflight, max_speed: maxSpeed, mqtt: broker, log } = parsed.data
   const { endpoint, component, signing } = mavlink
   const folder = dirname(resolve(file))
   const journal = resolve(folder, parsed.data.journal ?? `${vehicle}.journal`)
@@ -174,6 +180,8 @@ export function parseConfig(text: string, file: string): Config {
         },
       }),
     },
+    preflight,
+    maxSpeed,
     mqtt:
       broker.embedded === undefined
         ? {

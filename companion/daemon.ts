@@ -6,6 +6,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { type Logger, pino } from 'pino'
+import type { Catalog } from '../src/catalog/catalog.ts'
 import { CORE_HASH, loadCore, warm } from '../src/core/wasm.ts'
 import type { Publication } from '../src/protocol/port.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
@@ -16,6 +17,7 @@ import { type Config, readCatalog, readPolicy } from './config.ts'
 import { FileJournal } from './journal.ts'
 import { openEndpoint } from './mavlink/endpoint.ts'
 import { Link } from './mavlink/link.ts'
+import { Preflight } from './mavlink/preflight.ts'
 import { readKey, Signing } from './mavlink/signing.ts'
 import { startBroker } from './mqtt/broker.ts'
 import { readCertificates } from './mqtt/certificates.ts'
@@ -129,11 +131,26 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     await broker?.close()
     return says('mavlink.endpoint', config.mavlink.endpoint)(error)
   })
+  const preflight = new Preflight({
+    profile: catalog.profile,
+    wanted: { period_ms: longestPeriod_ms(catalog), maxSpeed: config.maxSpeed },
+    say: (message, now_ms) => adapter.say(message, now_ms),
+    listener: {
+      parameter: (name, value, meaning) => log.info({ event: 'parameter', name, value, meaning }),
+      judged(problem, asked) {
+        refuseSetpoints(problem)
+        if (asked && problem !== undefined) warn(problem)
+      },
+      warn,
+    },
+  })
+  refuseSetpoints(preflight.problem)
   const link: Link = new Link({
     profile: catalog.profile,
     fields: catalog.fields,
     adapter,
     stream: endpoint.stream,
+    preflight,
     ...(signing && { signing }),
     listener: {
       identity(system, component) {
@@ -146,6 +163,16 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       warn: (message) => log.warn({ event: 'mavlink', message }),
     },
   })
+
+  /** What the autopilot's parameters speak against setpoints; in simulation it may be a mere warning. */
+  function refuseSetpoints(problem: string | undefined): void {
+    if (config.preflight === 'refuse') apply((now_ms) => runtime.preflight(problem, now_ms))
+  }
+
+  function warn(text: string): void {
+    log.warn({ event: 'preflight', message: text })
+    apply((now_ms) => runtime.warn('preflight', text, now_ms))
+  }
 
   /** One call of the runtime: its frames have left when it returns, then its publications go out. */
   function apply(call: (now_ms: number) => readonly Publication[]): void {
@@ -291,4 +318,9 @@ function says(key: string, value: string): (error: Error) => never {
   return (error) => {
     throw new Error(`${key} ${value}: ${error.message}`)
   }
+}
+
+/** Between two frames of any setpoint of the catalog; 0 where it has none. */
+function longestPeriod_ms({ types }: Catalog): number {
+  return Math.max(0, ...types.map(({ effect }) => (effect.kind === 'setpoint' ? effect.period_ms : 0)))
 }

@@ -49,6 +49,7 @@ async function main(): Promise<void> {
       'vehicle: demo',
       `catalog: ${JSON.stringify(catalog)}`,
       `mavlink: { endpoint: "udpin://127.0.0.1:${mavlink}" }`,
+      'preflight: warn', // the simulated vehicle has PX4's default parameters, which are not fit for setpoints
       `mqtt: { embedded: "127.0.0.1:${broker}" }`,
       'log: { level: error }',
     ].join('\n'),

@@ -11,6 +11,7 @@ import { BootWatch } from '../../src/protocol/session.ts'
 import type { Harmless } from '../adapter/adapter.ts'
 import { DropReport } from './drop.ts'
 import { type Frame, Framer } from './framer.ts'
+import type { Preflight } from './preflight.ts'
 import type { Signing } from './signing.ts'
 import { TwinWatch } from './twin.ts'
 
@@ -43,10 +44,13 @@ export interface LinkOptions {
   readonly stream: boolean
   /** With it, only frames that are signed with its key count. */
   readonly signing?: Signing
+  /** Reads the autopilot's parameters over this link. */
+  readonly preflight?: Preflight
 }
 
 const HEARTBEAT = layout('HEARTBEAT').id
 const COMMAND_ACK = layout('COMMAND_ACK').id
+const PARAM_VALUE = layout('PARAM_VALUE').id
 const SET_MESSAGE_INTERVAL = 511
 const IN_PROGRESS = 5
 /** Another autopilot may take the place of one that has been silent for so long. */
@@ -112,10 +116,11 @@ export class Link {
     return frames.length > 0
   }
 
-  /** Asks for the messages that are missing, and tells of what was dropped. */
+  /** Asks for the messages that are missing and for parameters, and tells of what was dropped. */
   tick(now_ms: number): void {
     this.#drops.tick(this.framer, this.#autopilot !== undefined, now_ms)
     this.#ask(now_ms)
+    if (this.#autopilot !== undefined) this.#options.preflight?.tick(now_ms)
   }
 
   #ask(now_ms: number): void {
@@ -163,6 +168,7 @@ export class Link {
       this.#acknowledged(frame.payload, received_ms)
       return
     }
+    if (frame.message === PARAM_VALUE) this.#options.preflight?.hear(frame.payload)
     if (report.boot_ms !== undefined && this.#boot.fell(report.message, report.boot_ms)) {
       // What the old boot said of fix, estimate and home does not speak for this one.
       this.#begin()
@@ -229,6 +235,7 @@ export class Link {
     this.#heard_ms.clear()
     this.#asked_ms.clear()
     this.#asking = undefined
+    this.#options.preflight?.begin()
   }
 
   #newTelemetry(): Telemetry {

@@ -72,6 +72,7 @@ const { INT8, INT32, REAL32 } = common.MavParamType
 const PARAMETERS = {
   GUID_TIMEOUT: { value: 3, type: REAL32 },
   GUID_OPTIONS: { value: 0, type: INT32 },
+  FLTMODE_CH: { value: 5, type: INT8 },
   FENCE_ENABLE: { value: 0, type: INT8 },
   FENCE_ACTION: { value: 1, type: INT8 },
   FENCE_RADIUS: { value: 300, type: REAL32 },

@@ -7,6 +7,7 @@
 
 import { armStep, disarming, modeCommands, takeoffStep, verb } from './command.ts'
 import { armable, armed, critical, ESTIMATED, flags, from, mode, profileFields, SOURCES, scaled } from './field.ts'
+import { failsafe, guard, speedLimit, timeout } from './parameter.ts'
 import type { Mode, Profile, SetpointProfile } from './profile.ts'
 import {
   FRAME_LOCAL_NED,
@@ -146,5 +147,21 @@ export const ardupilotCopter: Profile = {
     return: contingency('RETURN'),
     disarm: disarming,
   },
+  integersAsBits: false,
+  parameters: [
+    guard('GUID_TIMEOUT', 'how long a velocity outlives its stream, s', timeout),
+    // In GUIDED the sticks move nothing: the pilot takes over with the mode switch.
+    guard('FLTMODE_CH', 'the channel of the pilot’s mode switch', (value) =>
+      value !== 0 ? undefined : 'set it to the channel of a switch, 5 by default: the pilot could not take over',
+    ),
+    // m/s since 4.7, cm/s before.
+    speedLimit({ WP_SPD: 1, WPNAV_SPEED: 100 }),
+    failsafe('FENCE_ENABLE', 'whether there is a fence', [0], 'set it to 1'),
+    failsafe('FENCE_ACTION', 'what leaving the fence does', [0], 'set it to 1 (RTL or land) or 4 (brake or land)'),
+    failsafe('FS_THR_ENABLE', 'what a lost remote control does', [0], 'set it to 1 (RTL)'),
+    failsafe('FS_GCS_ENABLE', 'what a lost ground station does', [0], 'set it to 1 (RTL)'),
+    failsafe('FS_EKF_ACTION', 'what a lost position does', [0], 'set it to 1 (land)'),
+    failsafe('BATT_FS_LOW_ACT', 'what a low battery does', [0], 'set it to 1 (land) or 2 (RTL)'),
+  ],
   orphaned: 'hold',
 }

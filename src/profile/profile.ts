@@ -2,6 +2,8 @@
 // messages that carry them, the modes, and every verb as a fixed sequence of frames with what confirms each and its undo.
 // Only frames and masks that stand in a profile can ever leave.
 
+import type { Parameter } from './parameter.ts'
+
 /** One vocabulary of modes for all autopilots. The number of a mode in the state table is its position here. */
 export const MODES = [
   'HOLD',
@@ -156,6 +158,10 @@ export interface Profile {
     readonly shown_ms: number
   }
   readonly contingencies: Readonly<Record<ContingencyName, ContingencyProfile>>
+  /** What a preflight reads, and in the order in which. */
+  readonly parameters: readonly Parameter[]
+  /** A PARAM_VALUE carries an integer as its bits in the float's place; otherwise as a float of that value. */
+  readonly integersAsBits: boolean
   /** Which contingency a session sends that finds the vehicle armed and in `engagement.mode` (PROTOCOL 11). */
   readonly orphaned: ContingencyName
 }

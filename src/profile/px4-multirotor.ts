@@ -3,6 +3,7 @@
 
 import { armStep, disarming, modeCommands, takeoffStep, verb } from './command.ts'
 import { armable, armed, critical, ESTIMATED, flags, from, mode, profileFields, SOURCES, scaled } from './field.ts'
+import { failsafe, guard, speedLimit, timeout } from './parameter.ts'
 import type { Mode, Profile, SetpointProfile } from './profile.ts'
 import {
   FRAME_LOCAL_NED,
@@ -101,6 +102,9 @@ const velocityLocal: Omit<SetpointProfile, 'kept'> = {
   payload: ['north', 'east'],
 }
 
+/** A bit of COM_RC_OVERRIDE. */
+const OVERRIDE_IN_OFFBOARD = 2
+
 /** PX4 leaves OFFBOARD when the stream ends. */
 const kept = false
 
@@ -151,5 +155,20 @@ export const px4Multirotor: Profile = {
     return: contingency('RETURN'),
     disarm: disarming,
   },
+  integersAsBits: true,
+  parameters: [
+    guard('COM_OF_LOSS_T', 'how long OFFBOARD outlives its stream, s', timeout),
+    guard('COM_OBL_RC_ACT', 'what follows a lost OFFBOARD stream', (value) =>
+      value === 5 ? undefined : 'set it to 5 (hold): with a stick down, the others may descend or fly away',
+    ),
+    guard('COM_RC_OVERRIDE', 'whether the sticks take over', (value) =>
+      (value & OVERRIDE_IN_OFFBOARD) !== 0 ? undefined : `set it to ${value | OVERRIDE_IN_OFFBOARD} (also in Offboard)`,
+    ),
+    speedLimit({ MPC_XY_VEL_MAX: 1 }),
+    failsafe('COM_LOW_BAT_ACT', 'what a low battery does', [0], 'set it to 2 (land) or 3 (return, then land)'),
+    failsafe('GF_ACTION', 'what leaving the geofence does', [0, 1], 'set it to 2 (hold) or 3 (return)'),
+    failsafe('NAV_RCL_ACT', 'what a lost remote control does', [0], 'set it to 1 (hold), 2 (return) or 3 (land)'),
+    failsafe('NAV_DLL_ACT', 'what a lost ground station does', [0], 'set it to 1 (hold), 2 (return) or 3 (land)'),
+  ],
   orphaned: 'hold',
 }

@@ -142,6 +142,11 @@ export class Runtime {
     })
   }
 
+  /** Something about the vehicle that people should know: a notice, and nothing else. */
+  warn(kind: string, text: string, now_ms: number): Publication[] {
+    return this.#step(now_ms, () => this.#publisher.notice(undefined, { kind, severity: 'warning', text }))
+  }
+
   /**
    * Who is heard or obeyed on the link is not certain any more: a second autopilot, or somebody who sends as we do. Leases end
    * with their contingency, and no action crosses until the operator resumes.

@@ -108,6 +108,8 @@ export interface LineOptions {
   /** What the example catalog has, and what this line's has instead. */
   readonly edits?: readonly (readonly [string, string])[]
   readonly vehicle?: Omit<ServerOptions, 'listen' | 'send'>
+  /** The simulated PX4 has the parameters of a real one, which are not fit for setpoints: a warning, unless told otherwise. */
+  readonly preflight?: 'refuse' | 'warn'
 }
 
 export class FlightLine {
@@ -152,6 +154,7 @@ export class FlightLine {
       `vehicle: ${VEHICLE}`,
       'catalog: catalog.yaml',
       `mavlink: { endpoint: "udpin://127.0.0.1:${mavlink}" }`,
+      `preflight: ${this.#options.preflight ?? 'warn'}`,
       `mqtt: { url: "${this.url}", protocol: ${this.#options.protocol ?? 4} }`,
       'log: { level: error }',
       '',

@@ -28,6 +28,8 @@ describe('configuration', () => {
       catalog: '/etc/halo/px4/catalog.yaml',
       rules: [],
       mavlink: { endpoint: 'udpin://127.0.0.1:14540', component: 191 },
+      preflight: 'refuse',
+      maxSpeed: 5,
       mqtt: { url: 'mqtt://broker:1883', protocol: 4, certificates: {} },
       journal: '/etc/halo/uav1.journal',
       log: { level: 'info' },

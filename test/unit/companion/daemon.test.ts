@@ -47,6 +47,7 @@ function configure(mqtt: string): Config {
 vehicle: uav1
 catalog: ${resolve('examples/px4-multirotor/catalog.yaml')}
 mavlink: { endpoint: "udpin://127.0.0.1:0" }
+preflight: warn
 mqtt: ${mqtt}
 `
   return parseConfig(text, join(folder, 'halo.yaml'))
