@@ -16,6 +16,8 @@ import mqtt from 'mqtt'
 import { loadConfig } from '../../companion/config.ts'
 import { type Daemon, startDaemon } from '../../companion/daemon.ts'
 import { startBroker } from '../../companion/mqtt/broker.ts'
+import { copterModeOf } from '../../companion/sim/copter-mode.ts'
+import { modeOf } from '../../companion/sim/mode.ts'
 import { type ServerOptions, type SimulatedVehicleServer, startSimulatedVehicle } from '../../companion/sim/server.ts'
 import { checkProfile } from '../../src/response/profile.ts'
 
@@ -51,10 +53,12 @@ export const notice = (id: string): Component => ({ id, type: 'notice.operator',
 export const report = (id = 'range'): Component => ({ id, type: 'report.range', payload: {} })
 export const takeoff = (id: string): Component => ({ id, type: 'takeoff', payload: { alt: 4 } })
 /** Straight up over home: long enough under way for anything to happen to it. */
+let climbs = 0
 export const climb = (id: string, requires: readonly string[] = ['range']): Component => ({
   id,
   type: 'goto',
-  payload: { lat: HOME.lat, lon: HOME.lon, alt: 60 },
+  // No two have the same target: what arrives at the vehicle says whose it is.
+  payload: { lat: HOME.lat, lon: HOME.lon + ++climbs * 1e-7, alt: 60 },
   requires,
 })
 
@@ -102,12 +106,22 @@ export async function mosquitto(port = 0, config?: string): Promise<BrokerProces
   }
 }
 
+/** What each autopilot calls the modes that the tests speak of. `pilot` is one that only a person flies in. */
+const MODES = {
+  px4: { hold: 'HOLD', offboard: 'OFFBOARD', pilot: 'POSITION' },
+  ardupilot: { hold: 'BRAKE', offboard: 'GUIDED', pilot: 'LOITER' },
+} as const
+export type AutopilotName = keyof typeof MODES
+const EXAMPLES = { px4: 'px4-multirotor', ardupilot: 'ardupilot-copter' } as const
+
 export interface LineOptions {
+  /** The vehicle's, and with it the example catalog. Default `px4`. */
+  readonly autopilot?: AutopilotName
   readonly broker?: (port?: number) => Promise<BrokerProcess>
   readonly protocol?: 4 | 5
   /** What the example catalog has, and what this line's has instead. */
   readonly edits?: readonly (readonly [string, string])[]
-  readonly vehicle?: Omit<ServerOptions, 'listen' | 'send'>
+  readonly vehicle?: Omit<ServerOptions, 'listen' | 'send' | 'autopilot'>
   /** The simulated PX4 has the parameters of a real one, which are not fit for setpoints: a warning, unless told otherwise. */
   readonly preflight?: 'refuse' | 'warn'
 }
@@ -132,17 +146,27 @@ export class FlightLine {
     const folder = mkdtempSync(join(tmpdir(), 'halo-e2e-'))
     const line = new FlightLine(folder, await (options.broker ?? aedes)(), options)
     const mavlink = await freeUdpPort()
-    writeFileSync(join(folder, 'catalog.yaml'), catalogText(options.edits ?? []))
+    writeFileSync(join(folder, 'catalog.yaml'), catalogText(line.autopilot, options.edits ?? []))
     writeFileSync(line.config, line.configText(mavlink))
     line.vehicle = await startSimulatedVehicle({
       listen: '127.0.0.1:0',
       send: `127.0.0.1:${mavlink}`,
       home: HOME,
+      autopilot: line.autopilot,
       readyAfter_ms: 2_500,
       speed: SPEED,
       ...options.vehicle,
     })
     return line
+  }
+
+  get autopilot(): AutopilotName {
+    return this.#options.autopilot ?? 'px4'
+  }
+
+  /** The autopilot's own names of modes. */
+  get own() {
+    return MODES[this.autopilot]
   }
 
   get url(): string {
@@ -191,6 +215,14 @@ export class FlightLine {
   /** Commands that arrived at the vehicle, but for the requests for messages, which are harmless. */
   get commands() {
     return this.vehicle.vehicle.observations.commands.filter((c) => c.command !== COMMAND.interval)
+  }
+
+  /** Modes that arrived as commands, by the autopilot's own names, since so many commands. */
+  modesAsked(since: number): (string | undefined)[] {
+    return this.commands
+      .slice(since)
+      .filter(({ command }) => command === COMMAND.mode)
+      .map(({ params }) => (this.autopilot === 'px4' ? modeOf(params[1]!, params[2]!) : copterModeOf(params[1]!)))
   }
 
   get setpoints() {
@@ -342,8 +374,11 @@ export class Agent {
 
   /** The vehicle's state is known well enough to fly. */
   ready(state: Readonly<Record<string, unknown>> = {}): Promise<Value> {
-    const wanted = Object.entries({ ready: true, 'gps.fix': 3, 'estimator.ok': true, ...state })
-    return this.newSnapshot((s) => wanted.every(([field, value]) => s.state[field] === value) && 'home.lat' in s.state)
+    const wanted = Object.entries({ ready: true, 'estimator.ok': true, ...state })
+    return this.newSnapshot(
+      (s) =>
+        wanted.every(([field, value]) => s.state[field] === value) && s.state['gps.fix'] >= 3 && 'home.lat' in s.state,
+    )
   }
 
   outcome(component: string, phase: string): Promise<Value> {
@@ -431,7 +466,7 @@ export async function underway(line: FlightLine, agent: Agent): Promise<string> 
     const phase = await until(`${id} to be under way`, () => {
       const last = agent.outcomes(id).at(-1)
       if (last === undefined || last.phase === 'retained') return undefined
-      return last.phase !== 'dispatched' || line.seen.mode === 'OFFBOARD' ? last : undefined
+      return last.phase !== 'dispatched' || line.seen.mode === line.own.offboard ? last : undefined
     })
     if (phase.phase === 'dispatched') return id
     if (attempt === 3) throw new Error(`${id} ${phase.phase} ${phase.reason} ${phase.detail ?? ''}`)
@@ -466,8 +501,8 @@ export async function until<T>(
 }
 
 /** The example catalog, with a second agent that may do little, and a rate at which a test need not wait. */
-function catalogText(more: readonly (readonly [string, string])[]): string {
-  const text = readFileSync(join(PROJECT, 'examples/px4-multirotor/catalog.yaml'), 'utf8')
+function catalogText(autopilot: AutopilotName, more: readonly (readonly [string, string])[]): string {
+  const text = readFileSync(join(PROJECT, 'examples', EXAMPLES[autopilot], 'catalog.yaml'), 'utf8')
   const edits = [
     [
       'agents:\n  planner:\n',
