@@ -34,6 +34,7 @@ export class Device {
   #relay: ChildProcessByStdio<Writable, Readable, null> | undefined
   /** All that has come out at the other end. */
   received = Buffer.alloc(0)
+  heard = (_bytes: Buffer): void => {}
 
   constructor() {
     this.path = join(this.#folder, 'ttyUSB0')
@@ -47,6 +48,7 @@ export class Device {
     symlinkSync(first.toString().trim(), this.path)
     relay.stdout.on('data', (bytes: Buffer) => {
       this.received = Buffer.concat([this.received, bytes])
+      this.heard(bytes)
     })
   }
 
@@ -59,9 +61,9 @@ export class Device {
     await once(relay, 'exit')
   }
 
-  /** What the autopilot says. */
+  /** What the autopilot says; nobody hears it while nothing is plugged in. */
   send(bytes: Uint8Array): void {
-    this.#relay!.stdin.write(bytes)
+    this.#relay?.stdin.write(bytes)
   }
 
   /** Nobody takes bytes any more until `resume`. */
