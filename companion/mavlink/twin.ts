@@ -3,8 +3,12 @@
 // A time since boot that falls is a reboot (PROTOCOL 11), once; if what was before it then goes on, it was none. That a late
 // frame of *another* message type is older, as PX4's are by 200 ms, says nothing: times are compared within a type only.
 
-import { fieldOf } from '../../src/profile/frame.ts'
+import { fieldOf, layout } from '../../src/profile/frame.ts'
 
+/** What one estimator alone fills in; of others, such as DISTANCE_SENSOR, an autopilot sends several by turns, each with its time. */
+const CLOCKS = new Set(
+  ['SYSTEM_TIME', 'ATTITUDE', 'GLOBAL_POSITION_INT', 'LOCAL_POSITION_NED'].map((name) => layout(name).id),
+)
 /** How far a time since boot may be off the line that it is on, ms. A fall by more is a reboot. */
 const TOLERANCE_ms = 1000
 const MODULUS = 2 ** 32
@@ -49,6 +53,7 @@ export class TwinWatch {
 
   /** `boot_ms` is the time since boot that a message of this id carries. */
   timed(message: number, boot_ms: number, received_ms: number): string | undefined {
+    if (!CLOCKS.has(message)) return undefined
     const line = { boot_ms, received_ms }
     const clock = this.#clocks.get(message)
     if (clock === undefined) {

@@ -229,6 +229,9 @@ describe('link, alarms: G5: who is heard and obeyed must be certain', () => {
       l.link.receive(timed(now), now)
       l.link.receive(timed(now - 206, 'GLOBAL_POSITION_INT'), now)
       if (now % 100 === 0) l.link.receive(timed(now - 20), now)
+      // Two range finders by turns.
+      l.link.receive(timed(now - 5, 'DISTANCE_SENSOR'), now)
+      l.link.receive(timed(now - 90, 'DISTANCE_SENSOR'), now)
     }
     expect(l.alarms).toEqual([])
   })
