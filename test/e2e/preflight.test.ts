@@ -2,7 +2,7 @@
 // takes off and lands; a goto is denied until they are set.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Agent, COMMAND, climb, FlightLine, report, takeoff, until } from './flight-line.ts'
+import { type Agent, COMMAND, climb, encode, FlightLine, report, takeoff, until } from './flight-line.ts'
 
 const PROBLEM = [
   'COM_OBL_RC_ACT is 0: set it to 5 (hold): with a stick down, the others may descend or fly away',
@@ -10,14 +10,15 @@ const PROBLEM = [
   'MPC_XY_VEL_MAX is 10: set it to 5 at most, or raise max_speed (5 m/s)',
 ].join('; ')
 
-describe('the preflight', () => {
+describe('the preflight', { retry: 2, timeout: 60_000 }, () => {
   let line: FlightLine
   let agent: Agent
   beforeAll(async () => {
     line = await FlightLine.open({ preflight: 'refuse' })
     agent = await line.agent()
+    await agent.say('context/map', encode({ v: 1, value: 7 }), true)
     await line.start()
-    await agent.ready()
+    await agent.ready({ map: 7 })
   })
   afterAll(() => line?.close())
 
