@@ -8,6 +8,7 @@ import { Reason } from '../../build/abi.ts'
 import { CatalogError } from '../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { loadCore } from '../../src/core/wasm.ts'
+import { ardupilotCopter } from '../../src/profile/ardupilot-copter.ts'
 import { px4Multirotor } from '../../src/profile/px4-multirotor.ts'
 import { readResponse } from '../../src/response/response.ts'
 import { encode } from '../../src/response/write.ts'
@@ -47,6 +48,24 @@ test('every field of the profile stands in the catalog manual, with its type, un
     [name, type, unit ?? '', `${maxAge_ms} ms`].join(' '),
   )
   expect(written).toEqual([...fields].sort())
+})
+
+test('the fields of ArduPilot that differ stand there with their message and age', () => {
+  const written = [
+    ...after(catalog, '## Fields of ardupilot-copter')
+      .split('| mode |')[0]!
+      .matchAll(/^\|(.*)\|$/gm),
+  ]
+    .map(([, row]) => row!.split('|').map((cell) => cell.trim()))
+    .filter(([first]) => first!.startsWith('`'))
+    .flatMap(([names, message, , age]) =>
+      [...names!.matchAll(/`([^`]+)`/g)].map(([, name]) => `${name} ${/^[A-Z_]+/.exec(message!)![0]} ${age}`),
+    )
+  const said = (profile: typeof px4Multirotor) =>
+    profile.fields.map(({ name, from, maxAge_ms }) => `${name} ${from.message} ${maxAge_ms} ms`)
+  const px4 = said(px4Multirotor)
+  const estimate = ['ready SYS_STATUS 1000 ms'] // needs more than the message says
+  expect(written.sort()).toEqual([...said(ardupilotCopter).filter((line) => !px4.includes(line)), ...estimate].sort())
 })
 
 test.each(documents)('%s: every relative link resolves, and nothing outside of the repository is named', (file) => {

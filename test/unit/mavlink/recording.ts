@@ -15,6 +15,8 @@ export const packets = `${root}node_modules/node-mavlink/examples/mavlink-v2-341
 
 export const px4Fixtures = ['px4-nominal', 'px4-gps-loss', 'px4-takeover', 'px4-reboot'].map(fixture)
 
+export const ardupilotFixtures = ['ardupilot-nominal', 'ardupilot-takeover'].map(fixture)
+
 /** Whole flights that are not part of this repository; none, and a line that says so, where they are absent. */
 export function wholeFlights(): string[] {
   if (!existsSync(shared)) {

@@ -1,10 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { Framer } from '../../../companion/mavlink/framer.ts'
 import { readTlog } from '../../../companion/mavlink/tlog.ts'
-import { LANDED, MODES } from '../../../src/profile/profile.ts'
+import { ardupilotCopter as ardupilot } from '../../../src/profile/ardupilot-copter.ts'
+import { LANDED, MODES, type Profile } from '../../../src/profile/profile.ts'
 import { px4Multirotor as px4 } from '../../../src/profile/px4-multirotor.ts'
 import { Telemetry } from '../../../src/profile/telemetry.ts'
-import { fixture, frames, header, px4Fixtures, RECORDED_AGES, vtol, wholeFlights } from '../mavlink/recording.ts'
+import {
+  ardupilotFixtures,
+  fixture,
+  frames,
+  header,
+  px4Fixtures,
+  RECORDED_AGES,
+  vtol,
+  wholeFlights,
+} from '../mavlink/recording.ts'
 import { message } from './message.ts'
 
 const number = (name: string): number => px4.fields.findIndex((field) => field.name === name)
@@ -13,8 +23,8 @@ const number = (name: string): number => px4.fields.findIndex((field) => field.n
 class Table {
   readonly telemetry: Telemetry
   readonly values = new Map<string, { value: number; received_ms: number }>()
-  constructor(ages?: readonly { maxAge_ms: number }[]) {
-    this.telemetry = new Telemetry(px4, ages)
+  constructor(ages?: readonly { maxAge_ms: number }[], profile: Profile = px4) {
+    this.telemetry = new Telemetry(profile, ages)
   }
   apply([id, payload]: [number, Uint8Array], received_ms = 0) {
     const report = this.telemetry.apply(id, payload, received_ms)
@@ -249,23 +259,99 @@ describe('telemetry, recordings', () => {
     expect(shown).toEqual(['undefined/undefined', 'OFFBOARD/OFFBOARD', 'HOLD/HOLD'])
   })
 
+  /** Every change of a field of ArduPilot's, as `second value`; unknown is `-`. The recorded companion asked for 1 to 5 Hz. */
+  function changes(path: string, names: readonly string[], show = (name: string, value: number) => `${name} ${value}`) {
+    const ages = ardupilot.fields.map(({ maxAge_ms }) => ({ maxAge_ms: Math.max(maxAge_ms, 2500) }))
+    const table = new Table(ages, ardupilot)
+    const before = new Map<string, string>()
+    const said: string[] = []
+    for (const { at_ms: now, frame } of frames(path)) {
+      if (frame.system !== 1 || frame.component !== 1) continue
+      table.apply([frame.message, frame.payload], now)
+      for (const name of names) {
+        const value = table.get(name)
+        const is = value === undefined || Number.isNaN(value) ? `${name} -` : show(name, value)
+        if (before.get(name) === is) continue
+        if (before.has(name) || !is.endsWith('-')) said.push(`${(now / 1e3).toFixed(1)} ${is}`)
+        before.set(name, is)
+      }
+    }
+    return said
+  }
+  const word = (name: string, value: number): string =>
+    name.startsWith('mode') ? MODES[value]! : name === 'landed' ? LANDED[value]! : `${name} ${value}`
+
+  it('reads a flight of ArduPilot: when it can arm, arms, takes off, is in the air, lands and disarms', () => {
+    const path = fixture('ardupilot-nominal')
+    expect(changes(path, ['mode', 'armed', 'landed'], word)).toEqual([
+      '1.0 MANUAL',
+      '1.0 armed 0',
+      '1.2 OFFBOARD',
+      '2.4 MANUAL',
+      '2.5 ON_GROUND',
+      '45.1 OFFBOARD',
+      '46.0 armed 1',
+      '48.5 TAKING_OFF',
+      '55.0 IN_AIR',
+      '74.8 LAND',
+      '75.1 LANDING',
+      '93.1 ON_GROUND',
+      '94.0 armed 0',
+    ])
+    // Its own check is through at 24 s, without a position.
+    expect(changes(path, ['ready', 'estimator.ok', 'gps.fix'])).toEqual([
+      '3.1 gps.fix 0',
+      '4.1 estimator.ok 0',
+      '10.1 gps.fix 6',
+      '42.1 estimator.ok 1',
+      '43.1 ready 1',
+    ])
+    const known = changes(path, ['position.lat', 'local.down', 'home.lat'], (name) => `${name} known`)
+    expect(known).toEqual(['20.0 home.lat known', '42.2 position.lat known', '42.2 local.down known'])
+    const heights = changes(path, ['position.alt'], (_, value) => `${Math.round(value)}`)
+    expect(heights.map((line) => line.split(' ')[1])).toEqual(expect.arrayContaining(['0', '8', '10']))
+  })
+
+  it('shows every change of mode of ArduPilot, by whomever, as mode and as intended mode', () => {
+    const shown = changes(fixture('ardupilot-takeover'), ['mode'], word)
+    expect(shown.slice(3)).toEqual([
+      '43.1 OFFBOARD',
+      '56.2 HOLD',
+      '61.2 OFFBOARD',
+      '66.2 POSITION',
+      '71.7 OFFBOARD',
+      '80.4 POSITION',
+      '84.4 OFFBOARD',
+      '86.7 MANUAL',
+      '88.4 OFFBOARD',
+      '92.4 RETURN',
+      '97.4 LAND',
+      '102.5 OFFBOARD',
+      '107.5 HOLD',
+      '112.5 OFFBOARD',
+      '120.5 LAND',
+    ])
+    expect(changes(fixture('ardupilot-takeover'), ['mode_intended'], word)).toEqual(shown)
+  })
+
   // Which message each field comes from, by the numbers of MAVLink and not by the code under test.
-  const SOURCES: Readonly<Record<string, number>> = {
+  const COMMON = {
     armed: 0,
-    ready: 1,
     'gps.fix': 24,
     landed: 245,
-    mode: 436,
-    'estimator.ok': 230,
     'home.lat': 242,
     heading: 33,
     'battery.remaining': 1,
   }
+  const PX4: Readonly<Record<string, number>> = { ...COMMON, ready: 1, mode: 436, 'estimator.ok': 230 }
+  const ARDUPILOT: Readonly<Record<string, number>> = { ...COMMON, mode: 0, 'estimator.ok': 193 }
 
-  for (const path of [vtol, ...px4Fixtures, ...wholeFlights()]) {
+  for (const path of [vtol, ...px4Fixtures, ...ardupilotFixtures, ...wholeFlights()]) {
     it(`G5: fields are stale exactly in the gaps of ${path.split('/').at(-1)}`, () => {
       // The autopilot of each recording, and when each of its messages came, read from the headers.
-      const system = path.includes('px4') ? 2 : 1
+      const [system, profile, SOURCES] = path.includes('px4')
+        ? ([2, px4, PX4] as const)
+        : ([1, ardupilot, ARDUPILOT] as const)
       const records = [...readTlog(path)].map(({ time_us, bytes }) => ({ time_us, bytes, ...header(bytes) }))
       const start_us = records[0]!.time_us
       const own = records.filter((r) => r.system === system && r.component === 1)
@@ -276,7 +362,7 @@ describe('telemetry, recordings', () => {
         arrivals.set(message, times)
       }
 
-      const table = new Table(RECORDED_AGES)
+      const table = new Table(profile === px4 ? RECORDED_AGES : undefined, profile)
       const framer = new Framer()
       const stale: Record<string, number[]> = {}
       const expected: Record<string, number[]> = {}
@@ -285,7 +371,7 @@ describe('telemetry, recordings', () => {
         const now = (time_us - start_us) / 1e3
         // Just before each frame: the longest that any state stands.
         for (const [field, source] of Object.entries(SOURCES)) {
-          const { maxAge_ms } = px4.fields[number(field)]!
+          const { maxAge_ms } = profile.fields[number(field)]!
           const reading = table.values.get(field)
           if (reading === undefined || now - reading.received_ms > maxAge_ms) {
             stale[field] ??= []
@@ -312,6 +398,7 @@ describe('telemetry, recordings', () => {
       const gaps = (id: number, longer_ms: number) =>
         (arrivals.get(id) ?? []).filter((t, i, all) => i > 0 && t - all[i - 1]! > longer_ms).length
       if (path === vtol) expect(gaps(33, 1000)).toBeGreaterThan(0)
+      if (path.includes('dronekit')) expect(gaps(33, 18_000)).toBe(1)
       if (path.includes('px4-reboot')) expect(gaps(0, 2000)).toBe(1)
     })
   }
