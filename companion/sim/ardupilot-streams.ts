@@ -4,6 +4,7 @@ import { ardupilotmega, common, type MavLinkData, minimal } from 'node-mavlink'
 import { COPTER_MODES, type CopterMode, isManual } from './copter-mode.ts'
 import { message } from './frame.ts'
 import type { Place } from './geodesy.ts'
+import type { Setpoint } from './setpoint.ts'
 import {
   attitude,
   centi,
@@ -13,7 +14,9 @@ import {
   homePosition,
   LANDED,
   localPosition,
+  localTarget,
   milli,
+  OFF,
   type Reading,
   type Stream,
 } from './telemetry.ts'
@@ -26,15 +29,21 @@ export interface CopterReading extends Reading {
   readonly flags: number
   /** What GUIDED or RTL flies to. */
   readonly target: Place | undefined
+  /** The same of GUIDED, in the local frame: of a take-off and of a velocity too. */
+  readonly setpoint: Setpoint | undefined
 }
+
+/** EKF_STATUS_REPORT: POS_HORIZ_ABS. */
+export const ABSOLUTE_POSITION = 0x10
 
 const STATUS = { boot: 1, standby: 3, active: 4, critical: 5 } as const
 const BASE_MODE = { guided: 89, manual: 81, armed: 128 } as const
-/** Of everything else the sensor bits say what they said on the ground and in the air. */
+/** The sensor bits as they were in flight. */
 const SENSORS = { present: 1_399_979_055, enabled: 1_398_930_479, health: 1_198_652_463 } as const
-const OFF = Number.POSITIVE_INFINITY
 const NAN_4 = [Number.NaN, Number.NaN, Number.NaN, Number.NaN]
-const VOLTAGE_NONE = 65_535
+const UNKNOWN = 65_535
+/** ArduPilot sets the bits of its target masks that mean nothing. */
+const MASK_LAST_BITS = 0xfdc0
 
 const voltage_mV = (percent: number): number => milli(10.8 + 0.018 * percent)
 
@@ -96,7 +105,7 @@ export const COPTER_STREAMS: readonly Stream<CopterReading>[] = [
         batteryFunction: common.MavBatteryFunction.UNKNOWN,
         type: common.MavBatteryType.UNKNOWN,
         temperature: 32_767,
-        voltages: [voltage_mV(now.battery_percent), ...Array.from({ length: 9 }, () => VOLTAGE_NONE)],
+        voltages: [voltage_mV(now.battery_percent), ...Array.from({ length: 9 }, () => UNKNOWN)],
         currentBattery: 0,
         currentConsumed: Math.round(31 * (100 - now.battery_percent)),
         energyConsumed: 0,
@@ -120,6 +129,8 @@ export const COPTER_STREAMS: readonly Stream<CopterReading>[] = [
   {
     id: common.GpsRawInt.MSG_ID,
     interval_ms: OFF,
+    // Only when the receiver has news.
+    least_ms: (now) => (now.fix >= 3 ? 200 : 1000),
     make: (now, time_ms) => {
       const fixed = now.fix >= 3
       const known = now.positioned && fixed
@@ -129,8 +140,8 @@ export const COPTER_STREAMS: readonly Stream<CopterReading>[] = [
         lat: known ? degE7(now.place.lat) : 0,
         lon: known ? degE7(now.place.lon) : 0,
         alt: known ? milli(now.place.amsl) : 0,
-        eph: fixed ? 121 : VOLTAGE_NONE,
-        epv: fixed ? 200 : VOLTAGE_NONE,
+        eph: fixed ? 121 : UNKNOWN,
+        epv: fixed ? 200 : UNKNOWN,
         vel: centi(Math.hypot(now.velocity.north, now.velocity.east)),
         cog: 0,
         satellitesVisible: fixed ? 10 : 0,
@@ -203,7 +214,11 @@ export const COPTER_STREAMS: readonly Stream<CopterReading>[] = [
         yawRate: 0,
       }),
   },
+  {
+    id: common.PositionTargetLocalNed.MSG_ID,
+    interval_ms: OFF,
+    make: (now, time_ms) => localTarget(now.setpoint, time_ms, MASK_LAST_BITS),
+  },
+  // It has a rangefinder's message, and no rangefinder.
+  { id: common.DistanceSensor.MSG_ID, interval_ms: OFF, make: () => undefined },
 ]
-
-/** EKF_STATUS_REPORT: POS_HORIZ_ABS. */
-export const ABSOLUTE_POSITION = 0x10

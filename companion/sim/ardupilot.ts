@@ -98,6 +98,17 @@ const GROUNDED: Demand = {
   vertical: { kind: 'velocity', down: 0.5, acceleration: VERTICAL_MPS2 },
 }
 
+const NOTHING: Setpoint = {
+  north: Number.NaN,
+  east: Number.NaN,
+  down: Number.NaN,
+  velocityNorth: Number.NaN,
+  velocityEast: Number.NaN,
+  velocityDown: Number.NaN,
+  yaw: Number.NaN,
+  yawRate: Number.NaN,
+}
+
 /** What GUIDED is doing. */
 type Guided =
   | { readonly kind: 'stop' }
@@ -656,6 +667,7 @@ export class ArduPilot implements Autopilot {
       home: this.#home,
       homeLocal: this.#home === undefined ? { north: 0, east: 0, down: 0 } : vectorTo(origin, this.#home),
       target: this.#reportedTarget(),
+      setpoint: this.#mode === 'GUIDED' ? this.#reportedSetpoint() : undefined,
     }
   }
 
@@ -664,6 +676,14 @@ export class ArduPilot implements Autopilot {
       return placeAt(this.#airframe.origin, this.#guided.setpoint)
     }
     return this.#mode === 'RTL' ? this.#home : undefined
+  }
+
+  #reportedSetpoint(): Setpoint {
+    const guided = this.#guided
+    if (guided.kind === 'stop') return { ...NOTHING, velocityNorth: 0, velocityEast: 0, velocityDown: 0 }
+    if (guided.kind !== 'takeoff') return guided.setpoint
+    const { north, east } = this.#airframe.body.position
+    return { ...NOTHING, north, east, down: -guided.to_m }
   }
 
   #text(severity: number, text: string, now_ms: number): void {

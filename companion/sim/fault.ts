@@ -42,7 +42,10 @@ export type Fault =
   | { readonly kind: 'impostor'; readonly on: boolean }
   /** A second autopilot with the same ids, elsewhere, with its own boot time and sequence numbers. */
   | { readonly kind: 'twin'; readonly on: boolean }
-  /** A ground station sends targets, ten a second: m north and east of where it stood first, at its height. Undefined: no more. */
+  /**
+   * A ground station sends targets, ten a second: m north and east of where the vehicle stood first, at its height. It flies
+   * there; ArduPilot reports it, PX4 where the option `offboardTarget` says so. Undefined: no more.
+   */
   | { readonly kind: 'intruder'; readonly target: { readonly north: number; readonly east: number } | undefined }
 
 const MODE_NAMES: readonly VehicleMode[] = [...new Set([...PX4_MODE_NAMES, ...COPTER_MODE_NAMES])]

@@ -4,6 +4,7 @@ import { common, MavLinkData, MavLinkPacketField, minimal } from 'node-mavlink'
 import { message } from './frame.ts'
 import type { Place } from './geodesy.ts'
 import { customMode, isAuto, PX4_MODES, type Px4Mode } from './mode.ts'
+import type { Setpoint } from './setpoint.ts'
 import {
   attitude,
   centi,
@@ -13,7 +14,9 @@ import {
   homePosition,
   LANDED,
   localPosition,
+  localTarget,
   milli,
+  OFF,
   type Reading,
   type Stream,
 } from './telemetry.ts'
@@ -28,6 +31,8 @@ export interface Px4Reading extends Reading {
   readonly accuracy_m: number
   /** Where an automatic mode is flying to. */
   readonly target: Place | undefined
+  /** The setpoint of an Offboard flight. */
+  readonly setpoint: Setpoint | undefined
 }
 
 /** A message of PX4's Events interface that node-mavlink has no class for: a receiver must live with what it does not know. */
@@ -200,6 +205,12 @@ export const PX4_STREAMS: readonly Stream<Px4Reading>[] = [
         quaternion: [0, 0, 0, 0],
         signalQuality: 0,
       }),
+  },
+  // The real one says it unasked, ten times a second; here a link that asked for nothing is spared it.
+  {
+    id: common.PositionTargetLocalNed.MSG_ID,
+    interval_ms: OFF,
+    make: (now, time_ms) => localTarget(now.setpoint, time_ms),
   },
   { id: common.Attitude.MSG_ID, interval_ms: 10, make: attitude },
 ]

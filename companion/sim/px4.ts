@@ -574,6 +574,7 @@ export class Px4 implements Autopilot {
       home: this.#home,
       homeLocal: this.#home === undefined ? { north: 0, east: 0, down: 0 } : vectorTo(origin, this.#home),
       target: this.#reportedTarget(),
+      setpoint: this.#armed && this.#mode === 'OFFBOARD' ? this.#setpoint : undefined,
     }
   }
 

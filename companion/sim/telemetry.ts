@@ -5,6 +5,7 @@ import { common, type MavLinkData } from 'node-mavlink'
 import { message } from './frame.ts'
 import type { Place, Vector } from './geodesy.ts'
 import type { Random } from './random.ts'
+import type { Setpoint } from './setpoint.ts'
 
 export type LandedState = 'ON_GROUND' | 'IN_AIR' | 'TAKING_OFF' | 'LANDING'
 
@@ -28,14 +29,19 @@ export interface Reading {
   readonly homeLocal: Vector
 }
 
+/** The interval of a stream that is switched off. */
+export const OFF = Number.POSITIVE_INFINITY
+
 export interface Stream<R> {
   readonly id: number
-  /** As a link has it that asked for nothing; Infinity: off. */
+  /** As a link has it that asked for nothing. */
   readonly interval_ms: number
   /** Its interval cannot be changed. */
   readonly fixed?: true
   /** A link that asks for it faster than its floor gets it on every change instead. */
   readonly onChange?: true
+  /** However fast it was asked for, no faster than this now. */
+  readonly least_ms?: (now: R) => number
   /** `time_ms` since boot as this message type stamps it. Undefined: there is nothing to say. */
   make(now: R, time_ms: number): MavLinkData | undefined
 }
@@ -108,6 +114,33 @@ export const attitude = (now: Reading, time_ms: number): MavLinkData | undefined
     yawspeed: 0,
   })
 
+/**
+ * The target of a mode that takes them, in the local frame: NaN is said by the mask too. `lastBits` are what the autopilot sets
+ * beyond the twelve that mean something.
+ */
+export function localTarget(target: Setpoint | undefined, time_ms: number, lastBits = 0): MavLinkData | undefined {
+  if (target === undefined) return undefined
+  const { north, east, down, velocityNorth, velocityEast, velocityDown } = target
+  const values = [north, east, down, velocityNorth, velocityEast, velocityDown]
+  const typeMask = values.reduce((mask, value, bit) => (Number.isFinite(value) ? mask : mask | (1 << bit)), lastBits)
+  return message(common.PositionTargetLocalNed, {
+    timeBootMs: time_ms,
+    coordinateFrame: common.MavFrame.LOCAL_NED,
+    typeMask,
+    x: north,
+    y: east,
+    z: down,
+    vx: velocityNorth,
+    vy: velocityEast,
+    vz: velocityDown,
+    afx: 0,
+    afy: 0,
+    afz: 0,
+    yaw: 0,
+    yawRate: 0,
+  })
+}
+
 const MODE_FLOOR_MS = 500
 /** A stream on change follows it by this much, plus at most the spread. */
 const MODE_SHOWN_MS = 20
@@ -129,11 +162,10 @@ export interface Habits {
 interface Schedule<R> {
   readonly stream: Stream<R>
   readonly lag_ms: number
-  /** Infinity: switched off. */
   interval_ms: number
   due_ms: number
   /** Once more at this time, whatever the interval. */
-  prompt_ms: number | undefined
+  prompt_ms: number
 }
 
 export class Telemetry<R> {
@@ -151,10 +183,10 @@ export class Telemetry<R> {
     this.#each_ms = each_ms
     this.#schedules = streams.map((stream) => ({
       stream,
-      lag_ms: Math.floor(habits.stampLag_ms * random()),
+      lag_ms: stream.interval_ms === OFF ? 0 : Math.floor(habits.stampLag_ms * random()),
       interval_ms: stream.interval_ms,
       due_ms: 0,
-      prompt_ms: undefined,
+      prompt_ms: OFF,
     }))
   }
 
@@ -163,8 +195,10 @@ export class Telemetry<R> {
     this.#boot_ms = now_ms
     this.#modeChange_ms = Number.POSITIVE_INFINITY
     for (const schedule of this.#schedules) {
+      schedule.prompt_ms = OFF
       schedule.interval_ms = this.#each_ms ?? schedule.stream.interval_ms
-      schedule.due_ms = now_ms + this.#habits.firstFrame_ms + Math.min(schedule.interval_ms, 400) * this.#random()
+      const spread_ms = schedule.interval_ms === OFF ? 0 : Math.min(schedule.interval_ms, 400) * this.#random()
+      schedule.due_ms = now_ms + this.#habits.firstFrame_ms + spread_ms
     }
   }
 
@@ -174,7 +208,7 @@ export class Telemetry<R> {
     if (schedule === undefined || schedule.stream.fixed || !Number.isFinite(interval_us)) {
       return this.#habits.unknownInterval
     }
-    if (interval_us < 0) schedule.interval_ms = Number.POSITIVE_INFINITY
+    if (interval_us < 0) schedule.interval_ms = OFF
     else {
       const wanted_ms = interval_us === 0 ? schedule.stream.interval_ms : Math.max(interval_us / 1000, 5)
       schedule.interval_ms = Math.max(wanted_ms, this.#each_ms ?? 0)
@@ -209,21 +243,17 @@ export class Telemetry<R> {
       const changed = onChange && now_ms >= this.#modeChange_ms
       // A report that falls due just before a change is shown waits for it: the new mode is never told before its time.
       const waits = onChange && this.#modeChange_ms !== Number.POSITIVE_INFINITY
-      const prompted = schedule.prompt_ms !== undefined && now_ms >= schedule.prompt_ms
-      if (!prompted && !changed && (waits || now_ms < schedule.due_ms)) continue
-      if (prompted) {
-        // The schedule goes on as it was.
-        schedule.prompt_ms = undefined
-        reading ??= read()
-        const made = schedule.stream.make(reading, this.#stamp(schedule, now_ms))
-        if (made !== undefined) messages.push(made)
-        continue
-      }
-      if (schedule.interval_ms === Number.POSITIVE_INFINITY) continue
-      if (changed) this.#modeChange_ms = Number.POSITIVE_INFINITY
-      const interval_ms = onChange ? MODE_FLOOR_MS : schedule.interval_ms
-      schedule.due_ms = (changed ? now_ms : Math.max(schedule.due_ms, now_ms - interval_ms)) + interval_ms
+      const prompted = now_ms >= schedule.prompt_ms
+      const due = changed || (!waits && now_ms >= schedule.due_ms && schedule.interval_ms !== OFF)
+      if (!prompted && !due) continue
+      schedule.prompt_ms = OFF
       reading ??= read()
+      if (due) {
+        if (changed) this.#modeChange_ms = Number.POSITIVE_INFINITY
+        const least_ms = schedule.stream.least_ms?.(reading) ?? 0
+        const interval_ms = onChange ? MODE_FLOOR_MS : Math.max(schedule.interval_ms, least_ms)
+        schedule.due_ms = (changed ? now_ms : Math.max(schedule.due_ms, now_ms - interval_ms)) + interval_ms
+      }
       const made = schedule.stream.make(reading, this.#stamp(schedule, now_ms))
       if (made !== undefined) messages.push(made)
     }

@@ -32,6 +32,7 @@ class Copter extends Flight {
       common.LocalPositionNed,
       common.HomePosition,
       common.PositionTargetGlobalInt,
+      common.PositionTargetLocalNed,
     ]
     for (const type of types) this.command(SET_MESSAGE_INTERVAL, type.MSG_ID, 50_000)
   }
@@ -75,6 +76,8 @@ describe('simulated ArduCopter: telemetry', () => {
     copter.run(10_000)
     expect(copter.all(minimal.Heartbeat, since_ms + 1)).toHaveLength(50)
     expect(copter.all(common.GlobalPositionInt, since_ms + 1)).toHaveLength(200)
+    // Only when the receiver has news.
+    expect(copter.all(common.GpsRawInt, since_ms + 1)).toHaveLength(50)
     for (const id of [230, 331, 141]) {
       expect(copter.command(SET_MESSAGE_INTERVAL, id, 100_000)).toBe(2)
       expect(copter.texts).toContain(`No ap_message for mavlink id (${id})`)
@@ -188,6 +191,7 @@ describe('simulated ArduCopter: GUIDED', () => {
     copter.send(local(1, 0x0dc7, { vx: 3 }))
     copter.run(2_900)
     expect(copter.seen.velocity.north).toBeCloseTo(3, 1)
+    expect(copter.latest(common.PositionTargetLocalNed)).toMatchObject({ vx: 3, typeMask: 0xfdc7 })
     const from = copter.distance(0, 0)
     copter.run(6_000)
     expect(copter.seen.velocity.north).toBeCloseTo(0, 1)
@@ -240,6 +244,9 @@ describe('simulated ArduCopter: GUIDED', () => {
     copter.run(6_000)
     expect(copter.speed_mps).toBeLessThan(0.05)
     expect(copter.seen.height_m).toBeCloseTo(height_m, 1)
+    expect(copter.seen.setpoints.at(-1)).toMatchObject({ mode: 'BRAKE', target: undefined })
+    copter.send(local(1, 0x0df8, { x: NAN, z: -8 }))
+    expect(copter.seen.running).toBe(true)
     copter.command(...GUIDED)
     copter.run(2_000)
     expect(copter.seen.velocity.north).toBeGreaterThan(2)
@@ -250,6 +257,7 @@ describe('simulated ArduCopter: GUIDED', () => {
     copter.stream = local(1, 0x0df8, { x: 20, z: -8 })
     copter.run(1_000)
     expect(copter.target().north).toBeCloseTo(20, 0)
+    expect(copter.latest(common.PositionTargetLocalNed)).toMatchObject({ x: 20, typeMask: 0xfdf8 })
     const { modes } = copter.seen
     const before = modes.length
     copter.stream = undefined

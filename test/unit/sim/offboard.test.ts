@@ -76,6 +76,21 @@ describe('simulated vehicle: offboard', () => {
     expect(flight.seen.height_m).toBeLessThan(6.5)
   })
 
+  it('says in the local frame what it flies to, once asked, and nothing outside Offboard', () => {
+    const flight = flying()
+    flight.command(common.MavCmd.SET_MESSAGE_INTERVAL, common.PositionTargetLocalNed.MSG_ID, 100_000)
+    flight.run(500)
+    expect(flight.all(common.PositionTargetLocalNed)).toEqual([])
+    flight.offboard(position(20, 5, 8))
+    flight.run(200)
+    const { x, y, z, typeMask } = flight.latest(common.PositionTargetLocalNed)
+    expect([x, y, z].map((value) => Math.round(value))).toEqual([20, 5, -8])
+    expect(typeMask).toBe(0x38)
+    flight.stream = local(1, 0x0dc7, { vx: 2, vy: -1 })
+    flight.run(300)
+    expect(flight.latest(common.PositionTargetLocalNed)).toMatchObject({ vx: 2, vy: -1, typeMask: 7 })
+  })
+
   it('holds a wrong height in frame 6', () => {
     const flight = flying()
     flight.offboard(position(5, 0, 8, 6))
