@@ -82,7 +82,9 @@ const PARAMETERS = {
   FS_EKF_ACTION: { value: 1, type: INT8 },
   FS_OPTIONS: { value: 16, type: INT32 },
   BATT_FS_LOW_ACT: { value: 0, type: INT8 },
-  WPNAV_SPEED: { value: 1_000, type: REAL32 },
+  FLTMODE_CH: { value: 5, type: INT8 },
+  /** m/s; before 4.7 it was WPNAV_SPEED, in cm/s. */
+  WP_SPD: { value: 10, type: REAL32 },
   LAND_REPOSITION: { value: 1, type: INT8 },
 } satisfies Record<string, Parameter>
 /** As many as the real one says that it has. */
@@ -464,7 +466,7 @@ export class ArduPilot implements Autopilot {
       }
       case 'position': {
         const { north, east, down } = guided.setpoint
-        const speed_mps = this.#speed ?? this.#value('WPNAV_SPEED') / 100
+        const speed_mps = this.#speed ?? this.#value('WP_SPD')
         return {
           horizontal: { kind: 'position', north, east, speed_mps },
           vertical: { kind: 'height', down },
@@ -504,7 +506,7 @@ export class ArduPilot implements Autopilot {
     if (this.#returnPhase === 'wait' && now_ms - this.#arrived_ms >= RETURN_WAIT_MS) this.#returnPhase = 'land'
     const vertical = { kind: 'height', down: -height_m } as const
     if (this.#returnPhase === 'climb') return { horizontal: stopping, vertical }
-    const speed_mps = this.#value('WPNAV_SPEED') / 100
+    const speed_mps = this.#value('WP_SPD')
     const horizontal = { kind: 'position', north: home.north, east: home.east, speed_mps } as const
     return this.#returnPhase === 'land' ? this.#landing(horizontal) : { horizontal, vertical }
   }

@@ -114,13 +114,13 @@ describe('simulated ArduCopter: telemetry', () => {
     const copter = new Copter({ parameters: { FENCE_ENABLE: 1, FS_OPTIONS: null } }).ready()
     const ask = (paramId: string): void =>
       copter.send(message(common.ParamRequestRead, { targetSystem: 1, targetComponent: 1, paramId, paramIndex: -1 }))
-    for (const name of ['GUID_TIMEOUT', 'FENCE_ENABLE', 'WPNAV_SPEED', 'FS_OPTIONS', 'NOT_THERE']) ask(name)
+    for (const name of ['GUID_TIMEOUT', 'FENCE_ENABLE', 'WP_SPD', 'FS_OPTIONS', 'NOT_THERE']) ask(name)
     copter.run(100)
     const values = copter.all(common.ParamValue).map(({ data }) => [data.paramId, data.paramValue, data.paramType])
     expect(values.sort()).toEqual([
       ['FENCE_ENABLE', 1, common.MavParamType.INT8],
       ['GUID_TIMEOUT', 3, common.MavParamType.REAL32],
-      ['WPNAV_SPEED', 1000, common.MavParamType.REAL32],
+      ['WP_SPD', 10, common.MavParamType.REAL32],
     ])
     expect(() => new Copter({ parameters: { COM_OF_LOSS_T: 1 } })).toThrow('no parameter "COM_OF_LOSS_T"')
   })
