@@ -39,6 +39,14 @@ const positive = (text: string): number => {
   return value
 }
 
+/** `NAME=value`, or `NAME=` for one that is never answered; once or more. */
+const parameter = (text: string, before: Record<string, number | null>): Record<string, number | null> => {
+  const [, name, value] = /^([A-Z0-9_]+)=(.*)$/.exec(text) ?? []
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('must be NAME=value, or NAME= for no answer')
+  return { ...before, [name]: value === '' ? null : number(value) }
+}
+
 const program = new Command('halo')
   .description('Lets an untrusted agent act on a drone: admission, a final dispatch gate and scoped recovery.')
   .version(VERSION)
@@ -63,6 +71,7 @@ program
   .option('--listen <host:port>', 'where it hears the companion; tcp://<host:port> serves TCP', '127.0.0.1:14580')
   .option('--send <host:port>', 'where it sends, unasked', '127.0.0.1:14540')
   .option('--speed <factor>', 'times real speed', positive, 1)
+  .option('--param <NAME=value>', 'a parameter of the autopilot; NAME= leaves it unanswered', parameter, {})
   .option('--lat <deg>', 'latitude of home', number, 47.397742)
   .option('--lon <deg>', 'longitude of home', number, 8.545594)
   .option('--amsl <m>', 'height of home above mean sea level', number, 488)

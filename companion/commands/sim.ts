@@ -11,6 +11,8 @@ export interface SimOptions {
   readonly listen: string
   readonly send: string
   readonly speed: number
+  /** Parameters of the autopilot with other values; null: a request of it is never answered. */
+  readonly param: Readonly<Record<string, number | null>>
   /** Home: deg, deg, m. */
   readonly lat: number
   readonly lon: number
@@ -19,11 +21,18 @@ export interface SimOptions {
 
 /** Flies until the process ends; the end of the input does not end it. Rejects where its port cannot be had. */
 export async function sim(
-  { autopilot, listen, send, speed, lat, lon, amsl }: SimOptions,
+  { autopilot, listen, send, speed, param, lat, lon, amsl }: SimOptions,
   lines: AsyncIterable<string>,
   print: (line: string) => void,
 ): Promise<void> {
-  const simulated = await startSimulatedVehicle({ autopilot, listen, send, speed, home: { lat, lon, amsl } })
+  const simulated = await startSimulatedVehicle({
+    autopilot,
+    listen,
+    send,
+    speed,
+    parameters: param,
+    home: { lat, lon, amsl },
+  })
   const sends = listen.startsWith('tcp://') ? 'for one client' : `sends to ${send}`
   print(`simulated vehicle (${autopilot}): listens on ${listen}, ${sends}, ${speed} times real speed`)
   print(`a line here is a fault: ${FAULT_USAGE.join('; ')}`)

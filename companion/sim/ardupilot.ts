@@ -82,7 +82,6 @@ const PARAMETERS = {
   FS_EKF_ACTION: { value: 1, type: INT8 },
   FS_OPTIONS: { value: 16, type: INT32 },
   BATT_FS_LOW_ACT: { value: 0, type: INT8 },
-  FLTMODE_CH: { value: 5, type: INT8 },
   /** m/s; before 4.7 it was WPNAV_SPEED, in cm/s. */
   WP_SPD: { value: 10, type: REAL32 },
   LAND_REPOSITION: { value: 1, type: INT8 },
