@@ -120,5 +120,5 @@ describe.skipIf(skipped)('the packed tarball, installed into an empty prefix', (
     } finally {
       await Promise.all([companion.kill('SIGKILL'), vehicle.kill('SIGKILL')])
     }
-  })
+  }, 120_000)
 })

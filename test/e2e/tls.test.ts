@@ -92,7 +92,7 @@ describe.skipIf(skipped)('behind mutual TLS', () => {
     watch = await connect('watch')
     planner = await connect('planner')
     await watch.newSnapshot()
-  })
+  }, 120_000)
   afterAll(async () => {
     for (const close of open.reverse()) await close()
     await broker?.stop()
