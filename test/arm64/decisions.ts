@@ -1,4 +1,5 @@
-// What HALO decides, in hashes, on whatever machine this runs (G7): one line of JSON on stdout. `main.ts` compares two machines.
+// What HALO decides, as a hash, on whatever machine this runs (G7): `decisions.ts PART` writes one line of JSON to stdout.
+// `main.ts` compares two machines.
 
 import { createHash } from 'node:crypto'
 import type { CoreFactory } from '../../src/core/core.ts'
@@ -9,11 +10,11 @@ import { dags, digraphs } from '../exhaustive/digraph.ts'
 import { Trial } from '../exhaustive/trial.ts'
 import { fly } from '../unit/protocol/whole-flight.ts'
 
-export interface Decisions {
-  /** Of the machine that decided. */
+export interface Decided {
+  /** SHA-256 of what was decided. */
+  readonly hash: string
+  /** That decided it. */
   readonly machine: string
-  /** SHA-256 by what was decided. */
-  readonly hashes: Readonly<Record<string, string>>
 }
 
 /** Every answer of `admit` over all acyclic graphs of four components and all graphs of three, with every support. */
@@ -35,12 +36,13 @@ function admissions(): string {
   return hash.digest('hex')
 }
 
-const decisions: Decisions = {
-  machine: `${process.arch}, Node ${process.version}`,
-  hashes: {
-    evaluation: createHash('sha256').update(written(evaluate())).digest('hex'),
-    admissions: admissions(),
-    flight: fly().hash,
-  },
+const PARTS: Readonly<Record<string, () => string>> = {
+  flight: () => fly().hash,
+  admissions,
+  evaluation: () => createHash('sha256').update(written(evaluate())).digest('hex'),
 }
-console.log(JSON.stringify(decisions))
+
+const part = PARTS[process.argv[2] ?? '']
+if (part === undefined) throw new RangeError(`a part must be one of ${Object.keys(PARTS).join(', ')}`)
+const decided: Decided = { hash: part(), machine: `${process.arch}, Node ${process.version}` }
+console.log(JSON.stringify(decided))
