@@ -2,6 +2,8 @@
 
 import { join } from 'node:path'
 import { type SimulatedVehicleServer, startSimulatedVehicle } from '../../companion/sim/server.ts'
+import { AUTOPILOTS, type AutopilotName } from '../../companion/sim/vehicle.ts'
+import { ardupilotCopter } from '../../src/profile/ardupilot-copter.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { px4Multirotor } from '../../src/profile/px4-multirotor.ts'
 import { freeUdpPort, PROJECT } from '../e2e/flight-line.ts'
@@ -11,7 +13,7 @@ import { Tap } from './tap.ts'
 export interface RunOptions {
   /** Cold starts, 1 to 1000. */
   readonly count: number
-  /** `px4` or `ardupilot`. */
+  /** A name of `AUTOPILOTS`. */
   readonly autopilot: string
   /** Of the autopilot, as a companion would be configured; the simulated vehicle where not given. */
   readonly endpoint?: string | undefined
@@ -24,15 +26,15 @@ export interface RunOptions {
   readonly print: (line: string) => void
 }
 
-const PROFILES: Readonly<Record<string, Profile>> = { px4: px4Multirotor }
+const PROFILES: Readonly<Record<AutopilotName, Profile>> = { px4: px4Multirotor, ardupilot: ardupilotCopter }
 
 /** Whether every session completed and no stale setpoint was seen. Rejects for options that make no sense. */
 export async function run({ count, autopilot, endpoint, speed, signal, print, ...rest }: RunOptions): Promise<boolean> {
   if (!Number.isInteger(count) || count < 1 || count > 1000) throw new RangeError(`--count must be 1 to 1000`)
-  const profile = PROFILES[autopilot]
-  if (profile === undefined) {
-    throw new RangeError(`--autopilot ${autopilot}: must be one of ${Object.keys(PROFILES).join(', ')}`)
+  if (!isKnown(autopilot)) {
+    throw new RangeError(`--autopilot ${autopilot}: must be one of ${AUTOPILOTS.join(', ')}`)
   }
+  const profile = PROFILES[autopilot]
   const catalog = rest.catalog ?? join(PROJECT, `examples/${profile.name}/catalog.yaml`)
   const mavlink = `127.0.0.1:${await freeUdpPort()}`
   const tap = await Tap.open(endpoint ?? `udpin://${mavlink}`)
@@ -40,7 +42,7 @@ export async function run({ count, autopilot, endpoint, speed, signal, print, ..
   const sessions: Session[] = []
   try {
     if (endpoint === undefined) {
-      vehicle = await startSimulatedVehicle({ listen: '127.0.0.1:0', send: mavlink, speed })
+      vehicle = await startSimulatedVehicle({ autopilot, listen: '127.0.0.1:0', send: mavlink, speed })
       print(`the simulated vehicle, a test double, never for flight; ${speed} times real speed`)
     } else print(`the autopilot at ${endpoint}`)
     for (let number = 1; number <= count && !signal.aborted; number++) {
@@ -55,6 +57,8 @@ export async function run({ count, autopilot, endpoint, speed, signal, print, ..
   for (const row of table(sessions, count)) print(row)
   return sessions.length === count && sessions.every(({ failure }) => failure === undefined)
 }
+
+const isKnown = (name: string): name is AutopilotName => (AUTOPILOTS as readonly string[]).includes(name)
 
 const ms = (value: number | undefined): string => (value === undefined ? '-' : `${value.toFixed(1)} ms`)
 const s = (value: number | undefined): string => (value === undefined ? '-' : `${value.toFixed(1)} s`)
