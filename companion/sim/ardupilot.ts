@@ -391,7 +391,6 @@ export class ArduPilot implements Autopilot {
   // Arming
 
   ready(now_ms: number): boolean {
-    if (!armable(this.#mode) && !this.#armed) return false
     if (!this.#past('armableManually', now_ms)) return false
     if (!needsGps(this.#mode)) return true
     return now_ms - this.#boot_ms >= this.#ready_ms && this.#hasPosition(now_ms)

@@ -159,11 +159,13 @@ describe('simulated ArduCopter: arming and take-off', () => {
     expect(copter.seen).toMatchObject({ armed: false, height_m: 0 })
   })
 
-  it('lands, disarms, stays in LAND and cannot be armed there', () => {
+  it('lands, disarms, stays in LAND and cannot be armed there; its arming checks, which ask no mode, still pass', () => {
     const copter = new Copter().flying()
     expect(copter.command(...LAND)).toBe(0)
     copter.await(25_000, () => !copter.seen.armed)
+    copter.run(2_000)
     expect(copter.seen.mode).toBe('LAND')
+    expect(copter.latest(common.SysStatus).onboardControlSensorsHealth & 0x10000000).not.toBe(0)
     expect(copter.command(...ARM)).toBe(4)
     copter.command(...GUIDED)
     expect(copter.command(...ARM)).toBe(0)
