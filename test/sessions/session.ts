@@ -141,7 +141,7 @@ async function mission(
     await agent.say('context/map', encode({ v: 1, value: map }))
     const wanted = { ready: true, armed: false, landed: 'ON_GROUND', 'estimator.ok': true, map }
     const { state } = await until(
-      () => `a vehicle that is ready; it is ${JSON.stringify(agent.snapshot?.state)}`,
+      () => `a vehicle that is ready; it is ${JSON.stringify(agent.snapshot)}`,
       () => (matches(agent.snapshot, wanted) ? agent.snapshot : undefined),
       PATIENCE_MS.ready,
     )
@@ -239,10 +239,13 @@ function expectThat(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Error(otherwise)
 }
 
-const matches = ({ state }: Value = { state: {} }, wanted: Readonly<Record<string, unknown>>): boolean =>
-  Object.entries(wanted).every(([field, value]) => state[field] === value) &&
+const matches = (
+  { state, unknown }: Value = { state: {}, unknown: ['all'] },
+  wanted: Readonly<Record<string, unknown>>,
+): boolean =>
+  unknown.length === 0 &&
   state['gps.fix'] >= 3 &&
-  ['home.lat', 'home.lon', 'home.amsl', 'position.lat'].every((field) => field in state)
+  Object.entries(wanted).every(([field, value]) => state[field] === value)
 
 /** Resolves once the autopilot says, and has not said it long ago, that it is disarmed; lands it until then as a ground station. */
 export async function grounded(tap: Tap): Promise<void> {

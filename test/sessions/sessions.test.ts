@@ -1,4 +1,4 @@
-// `npm run sessions`, short: two cold starts on the simulated vehicle, and a run that is interrupted in the air.
+// `npm run sessions`, short, on the simulated vehicle; and a run that is interrupted in the air.
 
 import { expect, it } from 'vitest'
 import { startSimulatedVehicle } from '../../companion/sim/server.ts'
@@ -7,16 +7,24 @@ import { run } from './run.ts'
 
 const fast = { autopilot: 'px4', speed: 4 }
 
-it('G1 G2 G4: cold starts block the stale goto, keep what is unaffected, recover and fly', {
-  retry: 2,
-  timeout: 90_000,
-}, async () => {
-  const lines: string[] = []
-  const passed = await run({ ...fast, count: 2, signal: new AbortController().signal, print: (l) => lines.push(l) })
-  expect(passed, lines.join('\n')).toBe(true)
-  expect(lines).toContainEqual(expect.stringMatching(/^completed +2$/))
-  expect(lines).toContainEqual(expect.stringMatching(/^stale setpoints seen +0$/))
-})
+it.each([
+  ['px4', 2],
+  ['ardupilot', 1],
+])(
+  'G1 G2 G4: %s, %d cold starts: the stale goto is blocked, what is unaffected kept, and a fresh one flies',
+  {
+    retry: 2,
+    timeout: 90_000,
+  },
+  async (autopilot, count) => {
+    const lines: string[] = []
+    const { signal } = new AbortController()
+    const passed = await run({ ...fast, autopilot, count, signal, print: (line) => lines.push(line) })
+    expect(passed, lines.join('\n')).toBe(true)
+    expect(lines).toContainEqual(expect.stringMatching(`^completed +${count}$`))
+    expect(lines).toContainEqual(expect.stringMatching(/^stale setpoints seen +0$/))
+  },
+)
 
 it('a run that is interrupted in the air ends with the vehicle landed and disarmed', { timeout: 90_000 }, async () => {
   const mavlink = `127.0.0.1:${await freeUdpPort()}`
