@@ -2,7 +2,7 @@
 
 import type { Acknowledgement } from './port.ts'
 
-/** After an unanswered command no other of its id crosses, and ACKs of that id are ignored, for this long. */
+/** How long an ACK that nobody waits for any more may still come: until then, or until it has, no other of its id crosses. */
 const UNANSWERED_MS = 5000
 
 /** Whoever sent the command: a lease or a contingency. */
@@ -14,7 +14,8 @@ const MAV_RESULT_IN_PROGRESS = 5
 
 export class Acknowledgements {
   readonly #outstanding = new Map<number, { by: Awaiting; sends: number }>()
-  readonly #ignoredUntil_ms = new Map<number, number>()
+  /** ACKs that are due for commands that were given up. */
+  readonly #late = new Map<number, { sends: number; until_ms: number }>()
 
   sent(command: number, by: Awaiting): void {
     const entry = this.#outstanding.get(command)
@@ -24,16 +25,22 @@ export class Acknowledgements {
 
   /** Hands an ACK to whoever waits for it. One that may answer an older command of the same id reaches nobody. */
   deliver(ack: Acknowledgement, now_ms: number): void {
-    if (this.#isIgnored(ack.command, now_ms)) return
-    const entry = this.#outstanding.get(ack.command)
+    const { command } = ack
+    const isLast = ack.result !== MAV_RESULT_IN_PROGRESS
+    const late = this.#lateOf(command, now_ms)
+    if (late !== undefined) {
+      if (isLast && --late.sends === 0) this.#late.delete(command)
+      return
+    }
+    const entry = this.#outstanding.get(command)
     if (entry === undefined) return
-    if (ack.result !== MAV_RESULT_IN_PROGRESS && --entry.sends === 0) this.#outstanding.delete(ack.command)
+    if (isLast && --entry.sends === 0) this.#outstanding.delete(command)
     entry.by.answered(ack, now_ms)
   }
 
   /** Another component with this command would be second. */
   isBusy(command: number, now_ms: number): boolean {
-    return this.#outstanding.has(command) || this.#isIgnored(command, now_ms)
+    return this.#outstanding.has(command) || this.#lateOf(command, now_ms) !== undefined
   }
 
   /** No answer came, or nobody waits for it any more: what comes late must not be taken for somebody else's. */
@@ -41,11 +48,13 @@ export class Acknowledgements {
     for (const [command, entry] of this.#outstanding) {
       if (entry.by !== by) continue
       this.#outstanding.delete(command)
-      this.#ignoredUntil_ms.set(command, now_ms + UNANSWERED_MS)
+      const before = this.#lateOf(command, now_ms)?.sends ?? 0
+      this.#late.set(command, { sends: before + entry.sends, until_ms: now_ms + UNANSWERED_MS })
     }
   }
 
-  #isIgnored(command: number, now_ms: number): boolean {
-    return now_ms < (this.#ignoredUntil_ms.get(command) ?? Number.NEGATIVE_INFINITY)
+  #lateOf(command: number, now_ms: number): { sends: number } | undefined {
+    const late = this.#late.get(command)
+    return late !== undefined && now_ms < late.until_ms ? late : undefined
   }
 }

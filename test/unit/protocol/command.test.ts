@@ -192,6 +192,19 @@ describe('a command (PROTOCOL 8)', () => {
       expect(stage.lastPhase('hold')).toBe('dispatched')
     })
 
+    it('keeps them away no longer than until each answer that is due has come', () => {
+      const stage = new Stage(core, { obeys: false }).fly()
+      stage.say([range, goto('g', 30)])
+      stage.run(1500)
+      stage.say([plain('hold')])
+      const due = stage.commands().length // OFFBOARD, and HOLD until it was shown
+      for (let late = 1; late < due; late++) stage.acknowledge(CMD.setMode)
+      stage.acknowledge(CMD.setMode, 5).run(10) // in progress is no answer yet
+      expect(stage.lastPhase('hold')).toBe('retained resource_busy')
+      stage.acknowledge(CMD.setMode).run(10)
+      expect(stage.lastPhase('hold')).toBe('dispatched')
+    })
+
     it('has failed without a word from others: what they wait for stays theirs', () => {
       const stage = new Stage(core, { obeys: false, catalog: referenceCatalog(...CLICK) }).run(1000)
       stage.say([plain('click'), takeoff('t')])
