@@ -118,6 +118,7 @@ export class Px4 implements Autopilot {
   #batteryFailsafe_ms: number | undefined
   #batteryHandled = false
   #pilotless_ms: number | undefined
+  #failing = false
 
   constructor(options: VehicleOptions, airframe: Airframe) {
     this.#options = options
@@ -224,7 +225,7 @@ export class Px4 implements Autopilot {
   }
 
   get critical(): boolean {
-    return this.#airframe.critical || (this.#armed && (this.#batteryLow || this.#mode !== this.#intended))
+    return this.#airframe.critical || (this.#armed && (this.#batteryLow || this.#failing))
   }
 
   /** A mode from anybody, at any time: PX4 asks neither who nor whether a failsafe or the pilot has the vehicle. */
@@ -291,9 +292,9 @@ export class Px4 implements Autopilot {
     this.#pilotless_ms = undefined
   }
 
-  /** The mode that the intended one, the failsafes and the position leave. */
-  #effective(now_ms: number): Px4Mode {
-    if (!this.#armed) return this.#intended
+  /** The mode of the failsafe that has the vehicle, or of what its position leaves. */
+  #failsafe(now_ms: number): Px4Mode | undefined {
+    if (!this.#armed) return undefined
     const usable = this.#estimator.usable(now_ms)
     if (this.#batteryFailsafe_ms !== undefined) {
       const action = this.#value('COM_LOW_BAT_ACT') === 3 && usable ? 'RETURN' : 'LAND'
@@ -306,11 +307,13 @@ export class Px4 implements Autopilot {
       const action = OFFBOARD_LOSS[this.#value('COM_OBL_RC_ACT')] ?? 'POSITION'
       return usable || !needsPosition(action) ? action : 'ALTITUDE'
     }
-    return this.#intended
+    return undefined
   }
 
   #settle(now_ms: number): void {
-    const mode = this.#effective(now_ms)
+    const failsafe = this.#failsafe(now_ms)
+    this.#failing = failsafe !== undefined
+    const mode = failsafe ?? this.#intended
     if (mode === this.#mode) return
     const aborted = this.#mode === 'TAKEOFF' && mode === 'HOLD' && this.#armed && !this.#lifted
     this.#mode = mode
