@@ -1,8 +1,8 @@
 // npm run sessions -- [--count 10] [--autopilot px4|ardupilot] [--endpoint udpin://127.0.0.1:14540 | udpout:// | tcpout://]
-//                     [--speed 1] [--catalog FILE]
+//                     [--preflight refuse|warn] [--catalog FILE] [--speed 1]
 //
 // Flies cold starts one after the other and counts, on the link itself, what must not be on it. With --endpoint it flies whatever
-// autopilot answers there, at home in free air over 30 m around it; without, the simulated vehicle, a test double. Exit code 0
+// autopilot answers there, which must have free air for 30 m around it; without, the simulated vehicle, a test double. Exit code 0
 // only if every session completed and no stale setpoint was seen. After Ctrl-C the vehicle is landed before the program ends.
 
 import { parseArgs } from 'node:util'
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     endpoint: { type: 'string' },
     speed: { type: 'string', default: '1' },
     catalog: { type: 'string' },
+    preflight: { type: 'string' },
   },
 })
 

@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly speed: number
   /** Path of the catalog; the autopilot's example where not given. */
   readonly catalog?: string | undefined
+  /** As in a companion's configuration. By default an autopilot that answers at an endpoint is refused what is unsafe. */
+  readonly preflight?: string | undefined
   /** Ends the run, the vehicle on the ground. */
   readonly signal: AbortSignal
   readonly print: (line: string) => void
@@ -34,6 +36,9 @@ export async function run({ count, autopilot, endpoint, speed, signal, print, ..
   if (!isKnown(autopilot)) {
     throw new RangeError(`--autopilot ${autopilot}: must be one of ${AUTOPILOTS.join(', ')}`)
   }
+  // The simulated vehicle has an autopilot's default parameters, which are not fit for setpoints.
+  const preflight = rest.preflight ?? (endpoint === undefined ? 'warn' : 'refuse')
+  if (preflight !== 'refuse' && preflight !== 'warn') throw new RangeError('--preflight must be refuse or warn')
   const profile = PROFILES[autopilot]
   const catalog = rest.catalog ?? join(PROJECT, `examples/${profile.name}/catalog.yaml`)
   const mavlink = `127.0.0.1:${await freeUdpPort()}`
@@ -46,7 +51,7 @@ export async function run({ count, autopilot, endpoint, speed, signal, print, ..
       print(`the simulated vehicle, a test double, never for flight; ${speed} times real speed`)
     } else print(`the autopilot at ${endpoint}`)
     for (let number = 1; number <= count && !signal.aborted; number++) {
-      const session = await fly({ tap, profile, catalog, map: 2 * number - 1, signal })
+      const session = await fly({ tap, profile, catalog, preflight, map: 2 * number - 1, signal })
       sessions.push(session)
       print(line(number, session))
     }

@@ -29,6 +29,8 @@ export interface SessionOptions {
   readonly profile: Profile
   /** Path of the catalog. */
   readonly catalog: string
+  /** What the companion does about parameters of the autopilot that make setpoints unsafe. */
+  readonly preflight: 'refuse' | 'warn'
   /** The ground's map during this session, and the next one from the drift on. */
   readonly map: number
   /** Ends the session early: it is brought down like one that fails. */
@@ -114,10 +116,11 @@ interface Flight {
   ready_s: number | undefined
 }
 
-function configuration({ tap, catalog }: SessionOptions, broker: number): string {
+function configuration({ tap, catalog, preflight }: SessionOptions, broker: number): string {
   return stringify({
     vehicle: VEHICLE,
     catalog,
+    preflight,
     mavlink: { endpoint: tap.companion },
     mqtt: { embedded: `127.0.0.1:${broker}` },
     log: { level: 'warn' },

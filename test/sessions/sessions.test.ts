@@ -31,7 +31,14 @@ it('a run that is interrupted in the air ends with the vehicle landed and disarm
   const { vehicle, close } = await startSimulatedVehicle({ listen: '127.0.0.1:0', send: mavlink, speed: 4 })
   try {
     const interrupt = new AbortController()
-    const options = { ...fast, count: 2, endpoint: `udpin://${mavlink}`, signal: interrupt.signal, print: () => {} }
+    const options = {
+      ...fast,
+      count: 2,
+      endpoint: `udpin://${mavlink}`,
+      preflight: 'warn',
+      signal: interrupt.signal,
+      print: () => {},
+    }
     const passed = run(options)
     await until('the climb', () => vehicle.observations.landed === 'IN_AIR', 60_000)
     interrupt.abort()
@@ -45,6 +52,7 @@ it('a run that is interrupted in the air ends with the vehicle landed and disarm
 it.each([
   [{ count: 0 }, '--count'],
   [{ autopilot: 'betaflight' }, '--autopilot betaflight'],
+  [{ preflight: 'maybe' }, '--preflight'],
   [{ endpoint: 'serial:///dev/serial0' }, '--endpoint serial:///dev/serial0'],
 ])('says what is wrong with %o', async (wrong, message) => {
   const options = { ...fast, count: 1, signal: new AbortController().signal, print: () => {} }
