@@ -51,7 +51,7 @@ export async function run({ count, autopilot, endpoint, speed, signal, print, ..
       print(`the simulated vehicle, a test double, never for flight; ${speed} times real speed`)
     } else print(`the autopilot at ${endpoint}`)
     for (let number = 1; number <= count && !signal.aborted; number++) {
-      const session = await fly({ tap, profile, catalog, preflight, map: 2 * number - 1, signal })
+      const session = await fly({ tap, profile, catalog, preflight, number, signal })
       sessions.push(session)
       print(line(number, session))
     }

@@ -2,7 +2,7 @@
 //
 // The agent answers with a mixed bag; while the vehicle climbs, the ground's map changes, so that the goto is blocked at the gate
 // and its dependent with it, while the notice and the report that the change does not touch go through; a fresh candidate on new
-// evidence flies. Positions come from the snapshot's home: nothing here knows whose vehicle it is.
+// evidence flies. Places are counted from where the vehicle stands: nothing here knows whose it is.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,8 +31,8 @@ export interface SessionOptions {
   readonly catalog: string
   /** What the companion does about parameters of the autopilot that make setpoints unsafe. */
   readonly preflight: 'refuse' | 'warn'
-  /** The ground's map during this session, and the next one from the drift on. */
-  readonly map: number
+  /** Of the session, from 1: odd ones fly north and even ones back. */
+  readonly number: number
   /** Ends the session early: it is brought down like one that fails. */
   readonly signal: AbortSignal
 }
@@ -56,6 +56,7 @@ export interface Session {
 const PATIENCE_MS = { ready: 180_000, takeoff: 90_000, gate: 30_000, goto: 150_000, land: 240_000, grounded: 300_000 }
 const LAND_AGAIN_MS = 1000
 const STOP_MS = 10_000
+/** A metre, in degrees of latitude. */
 const NORTH_M = 1 / 111_195
 const ALT_M = 8
 const RECOVERIES = 3
@@ -128,12 +129,14 @@ function configuration({ tap, catalog, preflight }: SessionOptions, broker: numb
 }
 
 async function mission(
-  { tap, map }: SessionOptions,
+  { tap, number }: SessionOptions,
   broker: number,
   witness: Witness,
   flight: Flight,
   start_ms: number,
 ): Promise<void> {
+  const map = 2 * number - 1
+  const north = number % 2 === 1 ? NORTH_M : -NORTH_M
   await until('the broker', () => isListening(broker), PATIENCE_MS.ready)
   const agent = await Agent.connect(`mqtt://127.0.0.1:${broker}`)
   agent.onMessage = ({ topic, value }) => {
@@ -149,8 +152,11 @@ async function mission(
       PATIENCE_MS.ready,
     )
     flight.ready_s = (performance.now() - start_ms) / 1000
-    const home = { lat: state['home.lat'], lon: state['home.lon'], amsl: state['home.amsl'] }
-    const place = (north_m: number) => ({ lat: home.lat + north_m * NORTH_M, lon: home.lon, alt: ALT_M })
+    const place = (away_m: number) => ({
+      lat: state['position.lat'] + away_m * north,
+      lon: state['position.lon'],
+      alt: ALT_M,
+    })
 
     const respond = async (components: readonly Component[], recovers?: string): Promise<Value> => {
       const draft = agent.draft({ components, ...(recovers && { recovers }) })
@@ -176,10 +182,10 @@ async function mission(
 
     const range: Component = { id: 'range', type: 'report.range', payload: {} }
     const after: Component = { id: 'after', type: 'status', payload: {}, requires: ['field'] }
-    const field = (north_m: number, ...requires: string[]): Component => ({
+    const field = (away_m: number, ...requires: string[]): Component => ({
       id: 'field',
       type: 'goto',
-      payload: place(north_m),
+      payload: place(away_m),
       requires,
     })
     const first = await respond([
