@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Agent, decisions, FlightLine, type Halo, until } from './flight-line.ts'
+import { type Agent, type Draft, decisions, encode, FlightLine, type Halo, until } from './flight-line.ts'
 
 const DO_GRIPPER = 211
 const CRASH = new URL('crash.mjs', import.meta.url).href
@@ -36,10 +36,14 @@ async function session(crashAt?: number): Promise<Halo> {
 }
 
 let drops = 0
-async function drop(): Promise<string> {
+const draft = (): { id: string; draft: Draft } => {
   const id = `drop${++drops}`
-  const components = [{ id, type: 'release', payload: {} }]
-  expect(decisions(await agent.respond({ components }))).toEqual({ [id]: 'retained' })
+  return { id, draft: { components: [{ id, type: 'release', payload: {} }] } }
+}
+
+async function drop(): Promise<string> {
+  const { id, draft: said } = draft()
+  expect(decisions(await agent.respond(said))).toEqual({ [id]: 'retained' })
   return id
 }
 
@@ -59,7 +63,8 @@ describe('an irreversible action', () => {
     async (step) => {
       const before = releases()
       const doomed = await session(step)
-      await drop()
+      // Some die before their verdict is told.
+      await agent.say('response/planner', encode(agent.draft(draft().draft)))
       expect(await doomed.ended).toBe(null)
       const left = releases() - before
       expect(left).toBe(step > 5 ? 1 : 0)

@@ -78,7 +78,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('a lease on %s ends', (autopi
 
     it('G1: done, completed, with the hold that follows', async () => {
       const id = `near${++n}`
-      const place = { lat: HOME.lat, lon: HOME.lon + n * 1e-7, alt: line.seen.height_m }
+      const place = { lat: HOME.lat, lon: HOME.lon - n * 1e-7, alt: line.seen.height_m }
       expect(
         decisions(
           await agent.respond({ components: [report(), { id, type: 'goto', payload: place, requires: ['range'] }] }),
