@@ -377,7 +377,9 @@ export class Agent {
     const wanted = Object.entries({ ready: true, 'estimator.ok': true, ...state })
     return this.newSnapshot(
       (s) =>
-        wanted.every(([field, value]) => s.state[field] === value) && s.state['gps.fix'] >= 3 && 'home.lat' in s.state,
+        wanted.every(([field, value]) => s.state[field] === value) &&
+        s.state['gps.fix'] >= 3 &&
+        s.unknown.every((field: string) => field === 'map'),
     )
   }
 
