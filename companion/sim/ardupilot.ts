@@ -23,7 +23,8 @@ const UNSUPPORTED = 3
 const FAILED = 4
 const FORCED = 21_196
 
-const READY_MS = 43_000
+/** It arms in GUIDED from the instant on in which the estimator takes the GPS. */
+const READY_MS = 41_600
 /** What is there when, in parts of the time to `READY_MS`. */
 const BOOT = {
   heartbeat: 950 / READY_MS,
@@ -32,7 +33,7 @@ const BOOT = {
   fixed: 10_000 / READY_MS,
   home: 20_000 / READY_MS,
   armableManually: 24_000 / READY_MS,
-  positioned: 41_600 / READY_MS,
+  positioned: 1,
 } as const
 const FIX = 6
 const FIX_LOST = 1
@@ -393,7 +394,7 @@ export class ArduPilot implements Autopilot {
   ready(now_ms: number): boolean {
     if (!this.#past('armableManually', now_ms)) return false
     if (!needsGps(this.#mode)) return true
-    return now_ms - this.#boot_ms >= this.#ready_ms && this.#hasPosition(now_ms)
+    return this.#hasPosition(now_ms)
   }
 
   #arm(forced: boolean, now_ms: number): number {

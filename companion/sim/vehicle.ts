@@ -41,7 +41,7 @@ export interface VehicleOptions {
   readonly seed?: number
   /**
    * From boot to being ready to arm, and of PX4 to the first home; ArduPilot's other times before that keep their proportion.
-   * Default 4500, ArduPilot 43000.
+   * Default 4500, ArduPilot 41600.
    */
   readonly readyAfter_ms?: number
   /** From a `reboot` to the boot. Default 4000. */
