@@ -34,6 +34,8 @@ export const CATALOG: Catalog = referenceCatalog(
     'takeoff_unfit: state.position.accuracy > 1.5 || !state.ready',
     'takeoff_flying: state.landed != landed.ON_GROUND || state.armed',
     'disarmed: state.armed == false',
+    'release_high: state.landed != landed.IN_AIR || state.position.alt > 20',
+    'release_moving: abs(state.velocity.north) > 0.7 || abs(state.velocity.east) > 0.7 || abs(state.velocity.down) > 0.7',
   ),
 )
 
@@ -234,7 +236,7 @@ class Flight {
     if (step.replay !== undefined) {
       for (const { after_ms, values } of recorded(step.replay)) stage.later(after_ms, () => stage.set(values))
     }
-    if (step.autopilot === 'mute') stage.obeys = false
+    if (step.autopilot === 'mute' || step.autopilot === 'obedient') stage.obeys = step.autopilot === 'obedient'
     if (step.autopilot === 'unreachable') stage.down = true
     if (step.again !== undefined) this.#deliver(step.again === 'bytes' ? this.#packet : reworded(this.#packet))
     if (step.say !== undefined) {
@@ -242,10 +244,12 @@ class Flight {
       const snapshot = cites === 'first' ? this.#firstSnapshot : stage.snapshot.snapshot
       this.#deliver(this.#response(response, components, snapshot, recovers ? 'r1' : undefined))
     }
-    if (step.operate !== undefined) {
+    if (step.disk !== undefined) stage.full = step.disk === 'full'
+    if (step.operate === 'approve' || step.operate === 'refuse') {
       const [asked] = (stage.control as unknown as { pending: { consent: string }[] }).pending
       if (asked !== undefined) stage.operate(step.operate, { consent: asked.consent })
-    }
+    } else if (step.operate !== undefined) stage.operate(step.operate)
+    if (step.clear !== undefined) stage.operate('clear', { type: step.clear })
     if (step.corrupt !== undefined) this.#corrupt(step.corrupt)
     if (step.crash === 'now') throw new Crash()
     if (step.crash !== undefined) this.#crashAt = step.crash

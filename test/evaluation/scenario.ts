@@ -18,6 +18,7 @@ export const COLUMNS = {
   'old-evidence': { title: 'recovery with old evidence', counts: 'cases' },
   consent: { title: 'consent reused by a replaced action', counts: 'cases' },
   takeover: { title: 'pilot takeover inside a lease', counts: 'cases' },
+  irreversible: { title: 'irreversible action', counts: 'cases' },
 } as const
 export type Column = keyof typeof COLUMNS
 
@@ -44,8 +45,10 @@ const Step = z.strictObject({
   replay: z
     .strictObject({ recording: z.string(), from: z.number(), to: z.number(), fields: z.array(z.string()) })
     .optional(),
-  /** The autopilot answers nothing from now on; or nothing gets out to it. */
-  autopilot: z.enum(['mute', 'unreachable']).optional(),
+  /** The autopilot answers nothing from now on, or everything again; or nothing gets out to it. */
+  autopilot: z.enum(['mute', 'obedient', 'unreachable']).optional(),
+  /** The disk takes nothing more, or takes it again. */
+  disk: z.enum(['full', 'free']).optional(),
   /** The first packet once more: the same bytes, or the same words in other bytes. */
   again: z.enum(['bytes', 'words']).optional(),
   say: z
@@ -56,7 +59,9 @@ const Step = z.strictObject({
       components: z.array(Said).min(1),
     })
     .optional(),
-  operate: z.enum(['approve', 'refuse']).optional(),
+  operate: z.enum(['approve', 'refuse', 'pause', 'resume', 'restart']).optional(),
+  /** The operator has looked after an irreversible action of this type. */
+  clear: z.string().optional(),
   /** The bound record of an uncrossed component is altered in memory. */
   corrupt: z
     .strictObject({

@@ -6,6 +6,7 @@ import type { CoreFactory } from '../../src/core/core.ts'
 import { Admission } from '../../src/protocol/admission.ts'
 import { Consents } from '../../src/protocol/consent.ts'
 import { Dispatch } from '../../src/protocol/dispatch.ts'
+import { Intents } from '../../src/protocol/intent.ts'
 import { type Instance, Plan } from '../../src/protocol/plan.ts'
 import { Takeover } from '../../src/protocol/takeover.ts'
 import type { Omitted } from '../oracle/admission.ts'
@@ -79,6 +80,9 @@ const noPlan: Patch = (off) => {
   )
 }
 
+/** Nothing is written down before what cannot be undone, so that nobody ever doubts it. */
+const noIntents: Patch = (off) => off(Intents.prototype, 'isOpen', () => () => true)
+
 function variant(
   name: string,
   is: string,
@@ -112,7 +116,7 @@ function variant(
 }
 
 const PER_COMPONENT = { closure: true, support: true, gate: true }
-const ON_ARRIVAL = [noSecondLook, noPlan]
+const ON_ARRIVAL = [noSecondLook, noPlan, noIntents]
 const EACH_ALONE = [...ON_ARRIVAL, noDependents]
 
 export const VARIANTS: readonly Variant[] = [
