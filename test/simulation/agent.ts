@@ -21,8 +21,10 @@ export interface Snapshot {
   readonly obligations: readonly { plan: string; scope: { id: string; type: string }[] }[]
 }
 
+export type AgentName = 'planner' | 'scout' | 'courier'
+
 export class Agent {
-  readonly name: 'planner' | 'scout'
+  readonly name: AgentName
   /** Where it wants to go, m from home. */
   readonly #reach_m: number
   #chance!: Chance
@@ -35,7 +37,7 @@ export class Agent {
   /** What it last said, in words. */
   lastWords = ''
 
-  constructor(name: 'planner' | 'scout', reach_m: number) {
+  constructor(name: AgentName, reach_m: number) {
     this.name = name
     this.#reach_m = reach_m
   }
@@ -70,6 +72,7 @@ export class Agent {
   }
 
   #mission(state: Snapshot['state']): Component[] {
+    if (this.name === 'courier') return this.#delivery()
     const chance = this.#chance
     const range = this.#component('range', 'report.range')
     if (state.armed !== true) {
@@ -91,6 +94,17 @@ export class Agent {
     const type = chance.pick(['hold', 'hold', 'land', 'return', 'handoff.pilot'])
     if (type === 'handoff.pilot' && chance.happens(0.6)) return [this.#component('stop', 'hold')]
     return [this.#component('end', type), this.#component('after', 'status')]
+  }
+
+  /** One or two drops on one consent, perhaps after a stop. */
+  #delivery(): Component[] {
+    const chance = this.#chance
+    const ask = this.#component('may', 'request.approval', { text: 'may I drop it' })
+    const stop = chance.happens(0.3) ? [this.#component('stop', 'hold')] : []
+    const drops = (chance.happens(0.3) ? ['drop', 'another'] : ['drop']).map((id) =>
+      this.#component(id, 'release', {}, ['may', ...stop.map((s) => s.id)]),
+    )
+    return [ask, ...stop, ...drops]
   }
 
   /** Flights one after another, the last of them perhaps a stop or a landing. */

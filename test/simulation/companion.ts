@@ -87,6 +87,7 @@ interface Surroundings {
   readonly transmit: (bytes: Uint8Array) => boolean
   readonly note: (text: () => string) => void
   readonly isDeaf: () => boolean
+  readonly isFull: () => boolean
   readonly observer: Observer
   readonly published: (publications: readonly Publication[]) => void
   /** A new session subscribes to `context/` afresh. */
@@ -110,6 +111,8 @@ export class Companion {
   #trap: Call | undefined
   #death: { readonly places: ReadonlySet<Place>; points: number } | undefined
   #dead = false
+  /** What it died of: nobody catches it, and nothing leaves any more. */
+  #fate: Death | undefined
   #core: Core | undefined
   #hooked: Core | undefined
   #session = ''
@@ -192,7 +195,8 @@ export class Companion {
           Object.assign(core, { poisoned: true })
           throw new WebAssembly.RuntimeError('unreachable')
         }
-        return this.#death === undefined ? call(...args) : this.#pass(name, () => call(...args))
+        const mortal = this.#death !== undefined || this.#fate !== undefined
+        return mortal ? this.#pass(name, () => call(...args)) : call(...args)
       }
       Object.assign(core, { [name]: hooked })
     }
@@ -206,10 +210,12 @@ export class Companion {
   }
 
   #point(place: Place, moment: string): void {
+    if (this.#fate !== undefined) throw this.#fate
     const death = this.#death
     if (death === undefined || !death.places.has(place) || --death.points > 0) return
     this.#death = undefined
-    throw new Death(`${moment} ${place}`)
+    this.#fate = new Death(`${moment} ${place}`)
+    throw this.#fate
   }
 
   // Turns
@@ -313,13 +319,15 @@ export class Companion {
 
   #turn(input: Input, act: () => void): void {
     if (this.#dead) return
-    const { observer, now, isDeaf, note } = this.#around
+    const { observer, now, isDeaf, isFull, note } = this.#around
     observer.at_ms = now()
     this.#frames = []
     this.#published = []
     this.#renewed = undefined
     try {
       act()
+      // The engine takes a word that did not get to the disk for a full one, and goes on.
+      if (this.#fate !== undefined) throw this.#fate
     } catch (error) {
       if (error instanceof Death) {
         this.#dead = true
@@ -340,6 +348,7 @@ export class Companion {
       published: this.#published,
       renewed: this.#renewed,
       deaf: isDeaf(),
+      full: isFull(),
     })
     this.#around.published(this.#published)
     if (session === this.#session) return

@@ -14,6 +14,8 @@ export const SOURCES = {
   scout: 's',
   operator: 'o',
   ground: 'g',
+  courier: 'c',
+  disk: 'd',
 } as const
 
 export interface Incident {

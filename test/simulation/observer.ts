@@ -39,6 +39,8 @@ export interface Turn {
   readonly renewed: string | undefined
   /** Frames do not get out now. */
   readonly deaf: boolean
+  /** The disk takes nothing now. */
+  readonly full: boolean
 }
 
 /** The turn in which a process died: what it would have published, nobody heard. */
@@ -91,6 +93,12 @@ interface Watched {
   /** The setpoint mode was shown after the command, or at its crossing. */
   engaged: boolean
   armed: boolean
+  /** The autopilot has said for good what became of its frame. */
+  answered: boolean
+  /** Its only frame has been looked at. */
+  sent: boolean
+  /** Since when it is retained, ms. */
+  readonly since_ms: number
   /** Of a request: what it asked for when it was released. */
   asked: ReadonlySet<Watched>
 }
@@ -144,7 +152,10 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   'handoff.pilot': ['HOLD'],
   land: ['LAND'],
   return: ['RETURN'],
+  release: ['command 211'],
 }
+const DO_GRIPPER = 211
+const IN_PROGRESS = 5
 /** A contingency that is permitted must have left after this long: its repetition, and a turn of the loop. */
 const PERMITTED_MS = 450
 /** What makes a position one, whatever the catalog says. */
@@ -189,6 +200,16 @@ export class Observer {
   #resumed: string | undefined
   #landingSent = false
   #orphanJudged = false
+  /** Types of which the last frame has no known outcome, by what was seen: no second one before a person has looked. */
+  #doubtful = new Set<string>()
+  /** What `control` says of them. */
+  #uncertain: ReadonlySet<string> = new Set()
+  /** Irreversible components whose end was told in this turn. */
+  #ended: Watched[] = []
+  /** Since when the disk takes nothing, ms. */
+  #full_ms: number | undefined
+  /** A word has not got to the disk, it said: what the next process knows is older. */
+  #unsaved = false
   /** Sessions that ended: nothing of theirs may be heard of again. */
   readonly #past = new Set<string>()
 
@@ -201,6 +222,11 @@ export class Observer {
   died(last?: LastTurn): void {
     if (last !== undefined) this.#judgeLast(last)
     this.#dying = last?.input.kind
+    const unanswered = [...this.#live, ...this.#cutOff].filter((i) => isIrreversible(i) && i.frames > 0 && !i.answered)
+    for (const { is } of unanswered) this.#doubtful.add(is.name)
+    if (last !== undefined) this.#clear(last.input)
+    this.#ended = []
+    this.#full_ms = undefined
     this.#past.add(this.#session)
     this.#forget('')
     this.#debts = []
@@ -262,12 +288,16 @@ export class Observer {
 
   turn(turn: Turn): void {
     this.#cutOff = []
+    this.#ended = []
+    if (!turn.full) this.#full_ms = undefined
+    else this.#full_ms ??= this.at_ms
     const latched = this.#pilotControl
     const held = { session: this.#session, n: this.#n, paused: this.#paused, latched, revoked: this.#revoked }
     const liveBefore = new Set(this.#live)
     const { input, renewed } = turn
     const reborn = renewed === 'reboot' || renewed === 'identity'
     if (!reborn) this.#see(input)
+    this.#clear(input)
     const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
     const debtsBefore = new Set(this.#debts)
     const [sight, ours, mapChanges] = [this.#sight, this.#ours, this.#mapChanges]
@@ -284,6 +314,7 @@ export class Observer {
     if (cutOff) [this.#sight, this.#ours, this.#mapChanges] = [sight, ours, mapChanges]
     for (const frame of turn.frames) this.#judgeFrame(frame, silent, liveBefore)
     if (cutOff) [this.#sight, this.#ours, this.#mapChanges] = after
+    this.#judgeDoubt()
     this.#settleDebts(debtsBefore, turn.deaf)
     if (input.kind === 'response') this.#judgeAnswer(input.agent, turn)
     if (input.kind === 'operate') this.#judgeOrder(input, held, turn)
@@ -357,6 +388,7 @@ export class Observer {
     }
     if (input.kind !== 'telemetry') return
     const { datagram } = input
+    if (datagram[7] === 77) this.#answer(datagram)
     // Nothing counts before the autopilot's first heartbeat has named it.
     if (datagram[7] === 0 && datagram[8] === 0 && datagram[9] === 0) this.#heard = true
     if (!this.#heard) return
@@ -406,8 +438,10 @@ export class Observer {
         if (said.pilot_control) this.#debts = []
         this.#pilotControl = said.pilot_control
         this.#paused = said.paused
+        this.#uncertain = new Set(said.uncertain)
         break
       case 'notice':
+        if (said.kind === 'journal') this.#unsaved = true
         // It says so itself: no frame has left.
         if (/^contingency \w+ not shown after 0 frames/.test(said.text)) this.#giveUp()
         break
@@ -430,6 +464,7 @@ export class Observer {
   /** What the operator and the pilot hold outlives the process (PROTOCOL 10, 11), but for what it died of telling. */
   #judgeMemory(said: Said): void {
     const ordered = this.#dying === 'operate'
+    if (this.#unsaved) return this.#remember(said)
     const untold = this.#dying !== undefined
     if (said.paused !== this.#paused && !ordered) this.find('G5', 'pause was forgotten in a restart')
     if (said.pilot_control !== this.#pilotControl && !(ordered || (untold && said.pilot_control))) {
@@ -437,6 +472,7 @@ export class Observer {
     }
     const restored = [...this.#revoked].some((agent) => !said.revoked.includes(agent))
     if (restored && !ordered) this.find('G5', 'a revocation was forgotten in a restart')
+    this.#remember(said)
   }
 
   /** Held back by the mode guard ten times over, with the vehicle heard, is what PROTOCOL 8 calls recorded as not sent. */
@@ -620,6 +656,9 @@ export class Observer {
       commanded: false,
       engaged: false,
       armed: false,
+      answered: false,
+      sent: false,
+      since_ms: this.at_ms,
       asked: new Set(),
     }
   }
@@ -640,6 +679,8 @@ export class Observer {
     if (crosses && i.crossed) this.find('G3', `${i.id} (${sequence}) crossed twice`)
     i.phase = phase
     if (crosses) this.#cross(i)
+    if (crosses && this.#full_ms !== undefined) this.count('crossed beside a full disk')
+    if (isIrreversible(i) && (ended || phase === 'acknowledged' || phase === 'completed')) this.#ended.push(i)
     if (ended) this.count(`${phase} ${reason}`)
     if (!ended && phase !== 'completed') return
     if (phase === 'completed') this.count(`completed ${i.is.name}`)
@@ -725,11 +766,74 @@ export class Observer {
       if (again === undefined) this.find('G5', `${name} left and nothing explains it`)
       else this.find('G3', `${name} of ${again.id} (${again.sequence}) left twice`)
     }
+    if (command === DO_GRIPPER) return this.#judgeRelease(payload, liveBefore)
     if (command === 400) return
     this.#guard(name, liveBefore)
     const mode = name === 'takeoff' ? 'TAKEOFF' : name
     this.#ours.add(mode)
     if (mode === 'LAND' || mode === 'RETURN') this.#landingSent = true
+  }
+
+  // What cannot be undone (PROTOCOL 8)
+
+  /** A COMMAND_ACK: anything but *in progress* is the last word. */
+  #answer(datagram: Uint8Array): void {
+    const payload = new DataView(new ArrayBuffer(16))
+    new Uint8Array(payload.buffer).set(datagram.subarray(10, 10 + Math.min(datagram[1]!, 16)))
+    if (payload.getUint16(0, true) !== DO_GRIPPER || payload.getUint8(2) === IN_PROGRESS) return
+    for (const i of this.#live) if (isIrreversible(i) && i.frames > 0) i.answered = true
+  }
+
+  /** The operator says of a type that a person has looked; whether it is heard is judged by what is done. */
+  #clear(input: Input): void {
+    if (input.kind !== 'operate' || input.verb !== 'clear' || input.retained) return
+    const { type, session, after } = decode(input.bytes) as { type: string; session: string; after: number }
+    if (session === this.#session && after === this.#n) this.#doubtful.delete(type)
+  }
+
+  #judgeRelease(payload: DataView, liveBefore: ReadonlySet<Watched>): void {
+    if (payload.getFloat32(0, true) !== 1) this.find('G2', 'the gripper got something else than to release')
+    const all = [...new Set([...liveBefore, ...this.#live, ...this.#cutOff])]
+    const i = all.find((o) => isIrreversible(o) && o.frames === 1 && !o.sent)
+    if (i === undefined) return
+    i.sent = true
+    this.count(`sent ${i.is.name}`)
+    if (this.#doubtful.has(i.is.name) || this.#uncertain.has(i.is.name)) {
+      this.find('G3', `${i.id} (${i.sequence}) left, and nobody knows whether the ${i.is.name} before it happened`)
+    }
+    const other = all.find((o) => o !== i && o.is === i.is && o.sent && !o.answered && !ENDS.has(o.phase))
+    if (other !== undefined) this.find('G3', `${i.id} (${i.sequence}) left before ${other.id} was answered`)
+    if (this.#full_ms !== undefined && i.since_ms >= this.#full_ms) {
+      this.find('G3', `${i.id} (${i.sequence}) left, and no disk has taken its intent`)
+    }
+    const sight = this.#sight
+    this.#judgePosition(i)
+    if (sight.landed?.word !== 'IN_AIR' || !(sight.value('position.alt') <= 20))
+      this.find('G5', `${i.id} left ${sight.landed?.word} at ${sight.value('position.alt')} m`)
+    for (const axis of ['north', 'east', 'down']) {
+      if (Math.abs(sight.value(`velocity.${axis}`)) > 0.7) this.find('G5', `${i.id} left in motion`)
+    }
+  }
+
+  /** What was told of the irreversible is what was seen of it, and `control` says so. */
+  #judgeDoubt(): void {
+    for (const i of this.#ended) {
+      const word = `${i.id} (${i.sequence})`
+      const unanswered = i.frames > 0 && !i.answered
+      if (unanswered && i.phase !== 'uncertain') this.find('G3', `${word} is ${i.phase}, and nobody has answered`)
+      if (i.frames === 0 && i.phase === 'uncertain') this.find('G3', `${word} is uncertain and has never left`)
+      if (i.phase === 'uncertain') this.#doubtful.add(i.is.name)
+    }
+    for (const type of this.#doubtful) {
+      if (!this.#uncertain.has(type))
+        this.find('G3', `nobody knows whether the last ${type} happened, and nobody says so`)
+    }
+  }
+
+  /** What is on the disk of the irreversible outlives the process, whatever else has not got there. */
+  #remember(said: Said): void {
+    this.#unsaved = false
+    for (const _ of said.uncertain) this.count('found uncertain')
   }
 
   /** The mode guard of PROTOCOL 8, by what was delivered. */
@@ -838,18 +942,24 @@ export class Observer {
     )
   }
 
-  /** G5: nothing that the frame rests on was unknown, stale or changed by what was delivered. */
-  #judgeWorld(i: Watched): void {
+  /** Nothing that the frame rests on was unknown or stale by what was delivered, and the position was good. */
+  #judgePosition(i: Watched): void {
     const { support, gate, tolerance } = this.#catalog.image.types[this.#catalog.types.indexOf(i.is)]!
     const { now } = reads(...[...support, ...gate].map((c) => c.expression))
     for (const field of [...now, ...tolerance.map((t) => t.field)]) this.#fresh(i, this.#catalog.fields[field]!.name)
     for (const name of POSITIONED) this.#fresh(i, name)
     const sight = this.#sight
-    const least = i.is.name === 'goto' ? 25 : 30
-    if (!(sight.value('battery.remaining') >= least)) this.find('G5', `a frame of ${i.id} left on a low battery`)
     if (!(sight.value('gps.fix') >= 3)) this.find('G5', `a frame of ${i.id} left without a fix`)
     if (sight.value('estimator.ok') !== 1) this.find('G5', `a frame of ${i.id} left on a bad estimate`)
     if (!(sight.value('position.accuracy') <= 2)) this.find('G5', `a frame of ${i.id} left on a vague position`)
+  }
+
+  /** G5: what a setpoint rests on was so, and has not changed, by what was delivered. */
+  #judgeWorld(i: Watched): void {
+    this.#judgePosition(i)
+    const sight = this.#sight
+    const least = i.is.name === 'goto' ? 25 : 30
+    if (!(sight.value('battery.remaining') >= least)) this.find('G5', `a frame of ${i.id} left on a low battery`)
     if (sight.value('armed') !== 1 || sight.landed?.word !== 'IN_AIR')
       this.find('G5', `a frame of ${i.id} left and the vehicle does not fly`)
     const height_m = sight.value('position.alt')
@@ -954,6 +1064,7 @@ const NOBODY: ReadonlySet<Watched> = new Set()
 const word = (contingency: string): string => (contingency === 'disarm' ? contingency : contingency.toUpperCase())
 const isMoving = (type: ComponentType): boolean =>
   type.kind === Kind.command || type.kind === Kind.setpoint || type.kind === Kind.handoff
+const isIrreversible = ({ is: { effect } }: Watched): boolean => effect.kind === 'command' && effect.irreversible
 const isComplete = (i: Watched): boolean =>
   i.phase === 'completed' || (i.phase === 'released' && (i.is.kind === Kind.notice || i.is.kind === Kind.report))
 const isReached = (i: Watched, phase: string): boolean =>

@@ -5,6 +5,8 @@ import type { CoreFrame } from '../../src/core/core.ts'
 import { Speaker } from '../../src/protocol/agent.ts'
 import { Consents } from '../../src/protocol/consent.ts'
 import { Contingency } from '../../src/protocol/contingency.ts'
+import { Intents } from '../../src/protocol/intent.ts'
+import { CommandLease, Lease } from '../../src/protocol/lease.ts'
 import { Obligations } from '../../src/protocol/obligation.ts'
 import { Session } from '../../src/protocol/session.ts'
 import { Takeover } from '../../src/protocol/takeover.ts'
@@ -151,6 +153,25 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   'a contingency is shown before it was sent': {
     guarantee: 'G5',
     engine: () => replace(Contingency.prototype, 'advance', () => () => 'shown'),
+  },
+
+  // In the engine, of what cannot be undone
+
+  'an uncertain outcome keeps nothing back': {
+    guarantee: 'G3',
+    engine: () => replace(Intents.prototype, 'isUncertain', () => () => false),
+  },
+  'an intent is written down nowhere': {
+    guarantee: 'G3',
+    engine: () => replace(Intents.prototype, 'isOpen', () => () => true),
+  },
+  'what nobody has answered is settled': {
+    guarantee: 'G3',
+    engine: () => replace(Intents.prototype, 'doubt', () => Intents.prototype.settle),
+  },
+  'what has begun is settled': {
+    guarantee: 'G3',
+    engine: () => replace(CommandLease.prototype, 'answered', () => Lease.prototype.answered),
   },
 
   // In the core

@@ -16,9 +16,10 @@ export interface Pace {
   readonly attitude: boolean
   /** A snapshot on its way to an agent. */
   readonly heard_ms: Range
-  /** Between two thoughts of each agent: the scout says little, mostly it is in the way. */
+  /** Between two thoughts of each agent: the scout says little, mostly it is in the way; the courier drops things. */
   readonly planner_ms: Range
   readonly scout_ms: Range
+  readonly courier_ms: Range
   /** A response on its way: usually, and now and then. */
   readonly said_ms: Range
   readonly late_ms: Range
@@ -26,6 +27,8 @@ export interface Pace {
   readonly ground_ms: Range
   /** Between two misfortunes when everything happens at once. */
   readonly misfortune_ms: Range
+  /** Between two of those that are about what cannot be undone. */
+  readonly disk_ms: Range
   /** From the autopilot's death to its boot; undefined: as PX4 takes it. */
   readonly reboot_ms: number | undefined
   /** From a companion's death to the next one's start. */
@@ -52,11 +55,13 @@ const LONG: Pace = {
   heard_ms: [3, 400],
   planner_ms: [300, 3000],
   scout_ms: [300, 20_000],
+  courier_ms: [2000, 30_000],
   said_ms: [5, 900],
   late_ms: [1000, 15_000],
   operator_ms: [500, 3000],
   ground_ms: [2000, 40_000],
   misfortune_ms: [500, 9000],
+  disk_ms: [2000, 30_000],
   reboot_ms: undefined,
   restart_ms: [50, 4000],
 }
@@ -69,25 +74,37 @@ const SHORT: Pace = {
   heard_ms: [2, 40],
   planner_ms: [100, 700],
   scout_ms: [300, 6000],
+  courier_ms: [200, 2500],
   said_ms: [2, 60],
   late_ms: [200, 1500],
   operator_ms: [80, 800],
   ground_ms: [300, 4000],
   misfortune_ms: [100, 1200],
+  disk_ms: [300, 4000],
   reboot_ms: 300,
   restart_ms: [30, 500],
+}
+
+/** One in eight of the short ones: everybody is busy with what is to be dropped. */
+const DELIVERY: Pace = {
+  ...SHORT,
+  planner_ms: [800, 6000],
+  courier_ms: [50, 300],
+  operator_ms: [40, 200],
+  disk_ms: [100, 700],
 }
 
 export function scenarioOf(seed: number, length: Length): Scenario {
   const chance = new Chance(seed)
   const roughness = seed % 4 === 0 ? 0 : chance.real(0.2, 1)
   if (length === 'long') return { seed, duration_ms: 90_000, start: 'cold', roughness, reach_m: 25, pace: LONG }
+  const delivery = seed % 8 === 5
   return {
     seed,
-    duration_ms: chance.real(2000, 4200),
-    start: chance.happens(0.8) ? 'aloft' : 'ready',
+    duration_ms: chance.real(2000, 4200) * (delivery ? 3 : 1),
+    start: chance.happens(0.8) || delivery ? 'aloft' : 'ready',
     roughness,
     reach_m: 3,
-    pace: SHORT,
+    pace: delivery ? DELIVERY : SHORT,
   }
 }

@@ -8,8 +8,13 @@ import { type FlyOptions, fly, type Outcome } from './world.ts'
 const MAY =
   'notice.operator, report.range, request.approval, handoff.pilot, status, takeoff, goto, velocity, hold, return, land'
 
-/** The reference catalog with a second agent. */
-export const catalog: Catalog = referenceCatalog(['agents:\n', `agents:\n  scout:\n    may: [${MAY}]\n`])
+const COURIER = 'report.range, request.approval, status, hold, release'
+
+/** The reference catalog with two agents more. */
+export const catalog: Catalog = referenceCatalog([
+  'agents:\n',
+  `agents:\n  scout:\n    may: [${MAY}]\n  courier:\n    may: [${COURIER}]\n`,
+])
 
 export interface Survey {
   readonly runs: number

@@ -49,6 +49,7 @@ interface Control {
   readonly pilot_control: boolean
   readonly revoked: readonly string[]
   readonly pending: readonly { readonly consent: string }[]
+  readonly uncertain: readonly string[]
 }
 
 interface Packet {
@@ -61,6 +62,7 @@ const HEARTBEAT = 0
 const GROUND_STATION = 255
 const ATTITUDE = 30
 const COMMAND_ACK = 77
+const DO_GRIPPER = 211
 const EPOCH_MS = 1_700_000_000_000
 
 /** Flies one schedule and returns what was wrong with it; it stops at the first turn with a finding. */
@@ -96,10 +98,14 @@ class World {
   #gap_ms = 0
   /** Nothing gets out to the vehicle until then: the socket refuses. */
   #deaf_ms = 0
+  /** The disk takes nothing until then. */
+  #full_ms = 0
   readonly #drain: number
   #drifts: Drift[] = []
   /** Every acknowledgement arrives twice until then. */
   #twice_ms = 0
+  /** No acknowledgement of the gripper is heard until then. */
+  #speechless_ms = 0
 
   #companion: Companion | undefined
   #journal: JournalEntry | undefined
@@ -131,12 +137,14 @@ class World {
       scout: chance.fork(),
       operator: chance.fork(),
       ground: chance.fork(),
+      courier: chance.fork(),
+      disk: chance.fork(),
     }
     this.#observer = new Observer(catalog)
     this.#incidents = new Incidents(options.only)
     this.#drain = this.#vehicleChance.pick([0.05, 0.05, 0.3, 1])
     this.#vehicle = this.#newVehicle()
-    this.#agents = (['planner', 'scout'] as const).map((name) => new Agent(name, scenario.reach_m))
+    this.#agents = (['planner', 'scout', 'courier'] as const).map((name) => new Agent(name, scenario.reach_m))
   }
 
   run(): Outcome {
@@ -155,9 +163,7 @@ class World {
       () => this.#companion?.tickDue(),
     )
     for (const agent of this.#agents) {
-      this.#recur(agent.name, agent.name === 'scout' ? pace.scout_ms : pace.planner_ms, (own) =>
-        this.#think(agent, own),
-      )
+      this.#recur(agent.name, pace[`${agent.name}_ms`], (own) => this.#think(agent, own))
     }
     this.#recur('operator', pace.operator_ms, (own) => this.#operate(own))
     this.#recur('ground', pace.ground_ms, (own) => this.#ground(own))
@@ -165,6 +171,7 @@ class World {
       this.#occasion('air', () => this.#roughen(roughness))
       const [least_ms, most_ms] = pace.misfortune_ms
       this.#recur('misfortune', [least_ms, most_ms / roughness], (own) => this.#misfortune(own))
+      this.#recur('disk', pace.disk_ms, (own) => this.#irreversible(own))
     }
 
     for (let event = this.#schedule.next(); event !== undefined; event = this.#schedule.next()) {
@@ -175,7 +182,7 @@ class World {
     }
     const { findings, reached } = this.#observer
     for (const { name, words } of this.#incidents.happened) {
-      if (name.startsWith('m')) this.#observer.count(kindOf(words))
+      if (/^[md]/.test(name)) this.#observer.count(kindOf(words))
     }
     return {
       findings,
@@ -222,6 +229,10 @@ class World {
     this.#schedule.at(this.#now_ms + after_ms, act)
   }
 
+  get #isFull(): boolean {
+    return this.#now_ms < this.#full_ms
+  }
+
   // The companion
 
   #start(): void {
@@ -233,6 +244,7 @@ class World {
       journal: {
         read: () => this.#journal,
         write: (entry) => {
+          if (this.#isFull) throw new Error('no space left on device')
           this.#journal = entry
         },
       },
@@ -242,6 +254,7 @@ class World {
       transmit: (bytes) => this.#transmit(bytes),
       note: (text) => this.note(text),
       isDeaf: () => this.#now_ms < this.#deaf_ms,
+      isFull: () => this.#isFull,
       observer: this.#observer,
       published(publications) {
         for (const publication of publications) world.#hear(publication)
@@ -320,6 +333,7 @@ class World {
       if (datagram[7] === ATTITUDE && !this.#scenario.pace.attitude) continue
       const lost = noise > 0 && chance.happens((isAck ? 0.05 : 0.01) * noise)
       if (lost || this.#now_ms < this.#gap_ms) continue
+      if (isAck && this.#now_ms < this.#speechless_ms && commandOf(datagram) === DO_GRIPPER) continue
       let bytes = datagram
       for (const drift of this.#drifts) bytes = drift.over(bytes, this.#now_ms)
       // Now and then one overtakes another, and now and then one is broken.
@@ -459,6 +473,39 @@ class World {
     return undefined
   }
 
+  /** What makes trouble around an action that cannot be undone, and its word on the disk. */
+  #irreversible(chance: Chance): string {
+    const later_ms = chance.real(200, 3000)
+    const later = (act: () => void): void => this.#later(later_ms, act)
+    switch (chance.int(0, 6)) {
+      case 0:
+      case 1: {
+        const for_ms = chance.pick([100, 500, 2000])
+        this.#full_ms = this.#now_ms + for_ms
+        return `disk is full for ${for_ms} ms`
+      }
+      case 2:
+        this.#vehicle.fault({ kind: 'ack_progress', command: DO_GRIPPER }, this.#now_ms)
+        later(() => this.#vehicle.fault({ kind: 'ack_progress', command: 0 }, this.#now_ms))
+        return 'the gripper takes its time'
+      case 3: {
+        const result = chance.int(1, 4)
+        this.#vehicle.fault({ kind: 'refuse', command: DO_GRIPPER, result }, this.#now_ms)
+        later(() => this.#vehicle.fault({ kind: 'refuse', command: DO_GRIPPER, result: 0 }, this.#now_ms))
+        return `the gripper is refused: ${result}`
+      }
+      case 4:
+      case 5:
+        this.#speechless_ms = this.#now_ms + later_ms
+        return `the gripper is not answered for ${Math.round(later_ms)} ms`
+      default: {
+        const place = chance.pick(['write', 'send'] as const)
+        this.#companion?.dieAt([place], chance.int(1, 4))
+        return `companion will die: at its next ${place}`
+      }
+    }
+  }
+
   /** The pilot lets go: the vehicle hovers. */
   #giveBack(): void {
     this.note(() => 'pilot lets go: HOLD')
@@ -571,6 +618,8 @@ class World {
       said.push(`${old.verb} again`)
       this.#say(old.verb, old.bytes, chance.happens(0.3), chance)
     }
+    const [doubtful] = control.uncertain
+    if (doubtful !== undefined && chance.happens(0.07)) say('clear', { type: doubtful })
     return said.length === 0 ? undefined : `operator: ${said.join(', ')}`
   }
 
@@ -592,6 +641,9 @@ class World {
 /** A misfortune's words without what is different each time. */
 const kindOf = (words: string): string =>
   words.endsWith(' on the wire') ? `drift of ${words.split(' ', 1)}` : words.replace(/[:,].*| for \d.*| \d+.*/, '')
+
+/** What a COMMAND_ACK answers. */
+const commandOf = (datagram: Uint8Array): number => datagram[10]! | (datagram[11]! << 8)
 
 /** What the wall clock says, and what every message says. */
 const UNTOLD = new Set(['v', 'at', 'expires', 'environment'])
