@@ -114,6 +114,27 @@ const MODES = {
 export type AutopilotName = keyof typeof MODES
 const EXAMPLES = { px4: 'px4-multirotor', ardupilot: 'ardupilot-copter' } as const
 
+/** Edits of the example catalog: a goto of the test's own, that asks for nothing but to be flying. */
+export const looseGoto = (name: string, done: string, within: string): (readonly [string, string])[] => {
+  const hold = '  # Always admitted: a stop must not depend on sensors.\n  hold:\n'
+  const type = [
+    `  ${name}:`,
+    '    kind: action',
+    '    payload:',
+    '      lat: { type: number, min: -90, max: 90 }',
+    '      lon: { type: number, min: -180, max: 180 }',
+    '      alt: { type: number, min: 4, max: 60 }',
+    '    gate: { flying: state.armed }',
+    '    uses: flight',
+    `    effect: { setpoint: position-global, done: ${done}, within: ${within} }`,
+  ]
+  const may = 'may: [notice.operator, report.range, request'
+  return [
+    [hold, `${type.join('\n')}\n${hold}`],
+    [may, may.replace('[', `[${name}, `)],
+  ]
+}
+
 export interface LineOptions {
   /** The vehicle's, and with it the example catalog. Default `px4`. */
   readonly autopilot?: AutopilotName

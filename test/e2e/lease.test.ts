@@ -12,31 +12,14 @@ import {
   FlightLine,
   type Halo,
   HOME,
+  looseGoto,
   report,
   underway,
   until,
 } from './flight-line.ts'
 
 /** A goto that has no time to arrive. */
-const HASTY = [
-  '  # Always admitted: a stop must not depend on sensors.\n  hold:\n',
-  [
-    '  hasty:',
-    '    kind: action',
-    '    payload:',
-    '      lat: { type: number, min: -90, max: 90 }',
-    '      lon: { type: number, min: -180, max: 180 }',
-    '      alt: { type: number, min: 4, max: 60 }',
-    '    gate: { flying: state.armed }',
-    '    uses: flight',
-    '    effect: { setpoint: position-global, done: state.position.alt < 0.0, within: 2s }',
-    '  hold:\n',
-  ].join('\n'),
-] as const
-const MAY = [
-  'may: [notice.operator, report.range, request',
-  'may: [hasty, notice.operator, report.range, request',
-] as const
+const HASTY = looseGoto('hasty', 'state.position.alt < 0.0', '2s')
 
 const DO_SET_MODE = 176
 const plain = (id: string, type: string) => ({ id, type, payload: {} })
@@ -49,7 +32,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('a lease on %s ends', (autopi
   let n = 0
 
   beforeAll(async () => {
-    line = await FlightLine.open({ autopilot, edits: [HASTY, MAY], vehicle: { aloft_m: 20, battery: { drain: 0 } } })
+    line = await FlightLine.open({ autopilot, edits: HASTY, vehicle: { aloft_m: 20, battery: { drain: 0 } } })
     agent = await line.agent()
     afterlife = new Afterlife(line, agent)
     companion = line.launch()

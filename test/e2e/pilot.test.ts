@@ -10,31 +10,14 @@ import {
   decisions,
   encode,
   FlightLine,
+  looseGoto,
   report,
   underway,
   until,
 } from './flight-line.ts'
 
 /** A flight that needs no position: the loss of the GPS does not end it, so that the autopilot does. */
-const BLIND = [
-  '  # Always admitted: a stop must not depend on sensors.\n  hold:\n',
-  [
-    '  blind:',
-    '    kind: action',
-    '    payload:',
-    '      lat: { type: number, min: -90, max: 90 }',
-    '      lon: { type: number, min: -180, max: 180 }',
-    '      alt: { type: number, min: 4, max: 60 }',
-    '    gate: { flying: state.armed }',
-    '    uses: flight',
-    '    effect: { setpoint: position-global, done: elapsed() >= 100000.0, within: 100s }',
-    '  hold:\n',
-  ].join('\n'),
-] as const
-const MAY = [
-  'may: [notice.operator, report.range, request',
-  'may: [blind, notice.operator, report.range, request',
-] as const
+const BLIND = looseGoto('blind', 'elapsed() >= 100000.0', '100s')
 
 const DO_SET_MODE = 176
 const plain = (id: string, type: string) => ({ id, type, payload: {} })
@@ -49,7 +32,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
     // The PX4 that was measured tells its target in automatic modes only; here it does in Offboard too.
     line = await FlightLine.open({
       autopilot,
-      edits: [BLIND, MAY],
+      edits: BLIND,
       vehicle: { aloft_m: 30, offboardTarget: true, battery: { drain: 0 } },
     })
     agent = await line.agent()
