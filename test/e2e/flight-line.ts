@@ -20,6 +20,7 @@ import { copterModeOf } from '../../companion/sim/copter-mode.ts'
 import { modeOf } from '../../companion/sim/mode.ts'
 import { type ServerOptions, type SimulatedVehicleServer, startSimulatedVehicle } from '../../companion/sim/server.ts'
 import { checkProfile } from '../../src/response/profile.ts'
+import { Cable } from './cable.ts'
 
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 export const HOME = { lat: 47.397742, lon: 8.545594, amsl: 488 }
@@ -140,6 +141,8 @@ export interface LineOptions {
   readonly autopilot?: AutopilotName
   readonly broker?: (port?: number) => Promise<BrokerProcess>
   readonly protocol?: 4 | 5
+  /** The vehicle is at the other end of a TCP connection; otherwise it sends to the companion by UDP. */
+  readonly tcp?: boolean
   /** What the example catalog has, and what this line's has instead. */
   readonly edits?: readonly (readonly [string, string])[]
   readonly vehicle?: Omit<ServerOptions, 'listen' | 'send' | 'autopilot'>
@@ -150,6 +153,8 @@ export interface LineOptions {
 export class FlightLine {
   broker: BrokerProcess
   vehicle!: SimulatedVehicleServer
+  /** Between the companion and the vehicle, of a line over TCP. */
+  cable: Cable | undefined
   readonly folder: string
   readonly config: string
   readonly #options: LineOptions
@@ -166,18 +171,19 @@ export class FlightLine {
   static async open(options: LineOptions = {}): Promise<FlightLine> {
     const folder = mkdtempSync(join(tmpdir(), 'halo-e2e-'))
     const line = new FlightLine(folder, await (options.broker ?? aedes)(), options)
-    const mavlink = await freeUdpPort()
     writeFileSync(join(folder, 'catalog.yaml'), catalogText(line.autopilot, options.edits ?? []))
-    writeFileSync(line.config, line.configText(mavlink))
+    const mavlink = await freeUdpPort()
     line.vehicle = await startSimulatedVehicle({
-      listen: '127.0.0.1:0',
-      send: `127.0.0.1:${mavlink}`,
+      ...(options.tcp ? { listen: 'tcp://127.0.0.1:0' } : { listen: '127.0.0.1:0', send: `127.0.0.1:${mavlink}` }),
       home: HOME,
       autopilot: line.autopilot,
       readyAfter_ms: 2_500,
       speed: SPEED,
       ...options.vehicle,
     })
+    if (options.tcp) line.cable = await Cable.open(line.vehicle.port)
+    const endpoint = line.cable ? `tcpout://127.0.0.1:${line.cable.port}` : `udpin://127.0.0.1:${mavlink}`
+    writeFileSync(line.config, line.configText(endpoint))
     return line
   }
 
@@ -194,11 +200,11 @@ export class FlightLine {
     return `mqtt://127.0.0.1:${this.broker.port}`
   }
 
-  configText(mavlink: number): string {
+  configText(endpoint: string): string {
     return [
       `vehicle: ${VEHICLE}`,
       'catalog: catalog.yaml',
-      `mavlink: { endpoint: "udpin://127.0.0.1:${mavlink}" }`,
+      `mavlink: { endpoint: "${endpoint}" }`,
       `preflight: ${this.#options.preflight ?? 'warn'}`,
       `mqtt: { url: "${this.url}", protocol: ${this.#options.protocol ?? 4} }`,
       'log: { level: error }',
@@ -256,6 +262,7 @@ export class FlightLine {
 
   async close(): Promise<void> {
     for (const close of this.#closing.reverse()) await close()
+    await this.cable?.close()
     await this.vehicle.close()
     await this.broker.stop()
     rmSync(this.folder, { recursive: true, force: true })
