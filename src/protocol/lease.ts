@@ -163,8 +163,6 @@ export abstract class Lease implements Awaiting {
 export class CommandLease extends Lease {
   #step = 0
   #sends = 1
-  /** It has begun, the autopilot says, and is not over. */
-  #inProgress = false
   #confirmedAll = false
   protected readonly gap_ms = GAP_MS
 
@@ -178,10 +176,9 @@ export class CommandLease extends Lease {
     return this.effect.steps[this.#step]!
   }
 
-  /** What cannot be undone is not taken for done because it has begun: its last word is awaited, up to `within`. */
+  /** What cannot be undone is not taken for done because it has begun. */
   override answered(ack: Acknowledgement): void {
-    if (this.effect.irreversible && ack.result === IN_PROGRESS) this.#inProgress = true
-    else super.answered(ack)
+    if (!this.effect.irreversible || ack.result !== IN_PROGRESS) super.answered(ack)
   }
 
   /** Until its last frame is confirmed that is the undo, afterwards `otherwise`. */
@@ -242,7 +239,8 @@ export class CommandLease extends Lease {
       const longest_ms = Math.max(step.awaits_ms, UNANSWERED_MS)
       return waited_ms >= longest_ms ? failed(Reason.unacknowledged, 'not shown') : undefined
     }
-    if (this.#inProgress) return undefined
+    // There is nothing to undo or to send again: its last word is awaited up to `within` (a gripper takes seconds).
+    if (this.effect.irreversible) return undefined
     if (waited_ms >= UNANSWERED_MS) return failed(Reason.unacknowledged)
     const each_ms = UNANSWERED_MS / (this.effect.retransmit + 1)
     if (this.#sends > this.effect.retransmit || waited_ms < each_ms) return undefined

@@ -45,7 +45,7 @@ describe('an irreversible action (PROTOCOL 8)', () => {
   })
 
   it.each<[string, (stage: Stage) => unknown]>([
-    ['no answer', (stage) => stage.run(600)],
+    ['no answer', (stage) => stage.run(6000)],
     ['a takeover', (stage) => stage.show({ mode: 'POSITION' })],
     ['a pause', (stage) => stage.operate('pause')],
     ['a new session', (stage) => stage.operate('restart')],
@@ -66,7 +66,7 @@ describe('an irreversible action (PROTOCOL 8)', () => {
     const both = referenceCatalog(ALONE, ['agents:\n', 'agents:\n  scout:\n    may: [report.range, release]\n'])
     const stage = new Stage(core, { catalog: both, obeys: false }).fly()
     stage.say([release])
-    stage.run(6000)
+    stage.run(11_000)
     for (const agent of ['planner', 'scout']) {
       expect(stage.say([plain('release', 'again')], {}, agent).components[0].decision).toBe('retained')
       expect(stage.lastPhase('again', agent)).toBe('blocked uncertain_outcome')
@@ -97,10 +97,13 @@ describe('an irreversible action (PROTOCOL 8)', () => {
     expect(stage.journal?.intents).toEqual([])
   })
 
-  it('waits for its last word while it is in progress', () => {
+  it.each([
+    ['while it is in progress', (stage: Stage) => stage.acknowledge(GRIPPER, 5).run(2000)],
+    ['that comes late: a gripper takes its time', (stage: Stage) => stage.run(3100)],
+  ])('waits for its last word %s', (_, wait) => {
     const stage = aloft()
     stage.say([release])
-    stage.run(10).acknowledge(GRIPPER, 5).run(2000)
+    wait(stage.run(10))
     expect(stage.lastPhase('release')).toBe('dispatched')
     stage.acknowledge(GRIPPER, 0).run(10)
     expect(stage.lastPhase('release')).toBe('completed')
