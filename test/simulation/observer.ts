@@ -430,11 +430,15 @@ export class Observer {
         break
       case 'control':
         if (input.kind === 'start') this.#judgeMemory(said)
-        this.#n = said.n
         this.#revoked = new Set(said.revoked)
         if (this.#pilotControl && !said.pilot_control) this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
         else if (said.pilot_control) this.#resumed = undefined
         if (this.#paused && !said.paused) this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
+        // Also where there was nothing to lift: whoever resumes accepts the mode that is there.
+        if (!said.pilot_control && input.kind === 'operate' && input.verb === 'resume' && this.#isNew(input)) {
+          this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
+        }
+        this.#n = said.n
         if (said.pilot_control) this.#debts = []
         this.#pilotControl = said.pilot_control
         this.#paused = said.paused
@@ -786,9 +790,14 @@ export class Observer {
 
   /** The operator says of a type that a person has looked; whether it is heard is judged by what is done. */
   #clear(input: Input): void {
-    if (input.kind !== 'operate' || input.verb !== 'clear' || input.retained) return
-    const { type, session, after } = decode(input.bytes) as { type: string; session: string; after: number }
-    if (session === this.#session && after === this.#n) this.#doubtful.delete(type)
+    if (input.kind !== 'operate' || input.verb !== 'clear') return
+    if (this.#isNew(input)) this.#doubtful.delete((decode(input.bytes) as { type: string }).type)
+  }
+
+  /** An order of somebody who has seen the newest `control`. */
+  #isNew({ bytes, retained }: Extract<Input, { kind: 'operate' }>): boolean {
+    const { session, after } = decode(bytes) as { session: string; after: number }
+    return !retained && session === this.#session && after === this.#n
   }
 
   #judgeRelease(payload: DataView, liveBefore: ReadonlySet<Watched>): void {
