@@ -263,12 +263,12 @@ export class Dispatch implements Enforced {
     // Refused, it is known to have done nothing. Otherwise, without an answer, it may have.
     if (ending.reason === Reason.refused) intents.settle(instance)
     const phase = intents.isOpen(instance) ? Phase.uncertain : ending.phase
-    intents.doubt(instance)
     for (const name of resourcesOf(instance)) this.#aftermath.resources.release(name, instance)
     if (names.length > 0) this.#aftermath.owe([{ names, resources: resourcesOf(instance) }])
     this.#close(lease, now_ms)
     this.#aftermath.advance(now_ms) // at once: silence is not a stop
     this.#ledger.lose(instance, phase, ending.reason, ending.detail, now_ms)
+    intents.doubt(instance) // last: if the core traps before, the session's last word still knows of it
   }
 
   #close(lease: Lease, now_ms: number): void {
