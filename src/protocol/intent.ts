@@ -29,6 +29,11 @@ export class Intents {
     return this.#uncertain.some((intent) => intent.type === type)
   }
 
+  /** It is uncertain, or one is under way that is about to be. */
+  concern(type: string): boolean {
+    return this.all.some((intent) => intent.type === type)
+  }
+
   isOpen(of: object): boolean {
     return this.#open.has(of)
   }

@@ -110,8 +110,7 @@ export class Ledger {
     const { catalog } = this.#publisher
     const type = catalog.types[lost.type]!
     // Nothing that an agent says brings this back before a person has spoken.
-    const needsOperator =
-      plan.speaker.attempts(lost.type) >= ATTEMPTS_MAX || this.#control.intents.isUncertain(type.name)
+    const needsOperator = plan.speaker.attempts(lost.type) >= ATTEMPTS_MAX || this.#control.intents.concern(type.name)
     const listed = [...plan.members.values()].filter((m) => type.scope.includes(m.type) && m.phase === Phase.retained)
     const loss = {
       id: lost.id,

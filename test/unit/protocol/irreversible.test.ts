@@ -67,6 +67,7 @@ describe('an irreversible action (PROTOCOL 8)', () => {
     const stage = new Stage(core, { catalog: both, obeys: false }).fly()
     stage.say([release])
     stage.run(11_000)
+    expect(stage.obligations.at(-1)).toMatchObject({ component: 'release', route: 'operator' })
     for (const agent of ['planner', 'scout']) {
       expect(stage.say([plain('release', 'again')], {}, agent).components[0].decision).toBe('retained')
       expect(stage.lastPhase('again', agent)).toBe('blocked uncertain_outcome')
