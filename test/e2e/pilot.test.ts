@@ -33,7 +33,8 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
     line = await FlightLine.open({
       autopilot,
       edits: BLIND,
-      vehicle: { aloft_m: 30, offboardTarget: true, battery: { drain: 0 } },
+      // The autopilot comes down long before the catalog's own bound on the battery would end a flight.
+      vehicle: { aloft_m: 30, offboardTarget: true, battery: { drain: 0, failsafe_percent: 50 } },
     })
     agent = await line.agent()
     afterlife = new Afterlife(line, agent)
@@ -124,7 +125,12 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
     expect(line.seen.mode).toBe(line.own.pilot)
   })
 
-  it.each(Object.keys(HALFWAY).slice(0, 5))('G5: a failsafe that takes it while %s is not cancelled', async (state) => {
+  // Not while nothing but setpoints has gone out: until the heartbeat that tells of a failsafe, a second at most, nobody can know
+  // of one that is in the mode of before, and the mode command may come in that second.
+  const TOLD = Object.keys(HALFWAY)
+    .slice(0, 5)
+    .filter((state) => state !== 'setpoints go out and no mode command yet')
+  it.each(TOLD)('G5: a failsafe that takes it while %s is not cancelled', async (state) => {
     await HALFWAY[state]!()
     line.vehicle.fault('rc off')
     const taken = autopilot === 'px4' ? 'RETURN' : 'RTL'
@@ -135,7 +141,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
 
   it.runIf(autopilot === 'px4')('G5: a low battery brings it down, and nothing cancels that', async () => {
     await underway(line, agent)
-    line.vehicle.fault('battery 5')
+    line.vehicle.fault('battery 45')
     await until('the failsafe', () => line.seen.mode === 'LAND')
     await isLeftAlone()
     expect(line.seen.mode).toBe('LAND')

@@ -45,7 +45,7 @@ export const REACHED_AT_LEAST: Readonly<Record<string, number>> = {
   'crossed release': 300,
   'completed release': 150,
   'failed refused': 35,
-  'uncertain unacknowledged': 80,
+  'uncertain time_exceeded': 80,
   'uncertain paused': 5,
   'blocked uncertain_outcome': 300,
   'found uncertain': 150,

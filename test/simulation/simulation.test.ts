@@ -22,7 +22,7 @@ describe('simulation', () => {
       recovery: 1,
       'failed taken_over': 1,
       'completed release': 1,
-      'uncertain unacknowledged': 1,
+      'blocked uncertain_outcome': 1,
       'session trap': 1,
       'session reboot': 1,
     })

@@ -10,11 +10,11 @@ const MAY =
 
 const COURIER = 'report.range, request.approval, status, hold, release'
 
-/** The reference catalog with two agents more. */
-export const catalog: Catalog = referenceCatalog([
-  'agents:\n',
-  `agents:\n  scout:\n    may: [${MAY}]\n  courier:\n    may: [${COURIER}]\n`,
-])
+/** The reference catalog with two agents more, and a gripper that is not waited for as long as most schedules last. */
+export const catalog: Catalog = referenceCatalog(
+  ['agents:\n', `agents:\n  scout:\n    may: [${MAY}]\n  courier:\n    may: [${COURIER}]\n`],
+  ['      irreversible: true\n      within: 5s', '      irreversible: true\n      within: 1200ms'],
+)
 
 export interface Survey {
   readonly runs: number
