@@ -1,5 +1,6 @@
 // What outlives the process (PROTOCOL 8, 10, 11): pause, the pilot's latch, revoked agents and what of the irreversible is
-// open, in one small JSON file. It is replaced as a whole and synced before `write` returns, so a power cut leaves the old entry or the new one, never a part.
+// open, in one small JSON file. It is replaced as a whole and synced before `write` returns, so a power cut leaves the old
+// entry or the new one, never a part.
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -42,8 +43,8 @@ export class FileJournal implements Journal {
       return entry
     }
     throw new JournalError(
-      `journal ${this.#file}: not readable as a journal, so whether the operator had paused or revoked is unknown; ` +
-        'if nothing is to be paused and nobody revoked, delete the file and start again',
+      `journal ${this.#file}: not readable as a journal, so what the operator had paused or revoked is unknown, and ` +
+        'whether something irreversible was under way; if none of it matters any more, delete the file and start again',
     )
   }
 

@@ -1,6 +1,7 @@
 // What a ground station's message line says when something was refused or failed, or the vehicle is with the pilot: the same
 // reason words as everywhere (PROTOCOL 14). The link bounds how many go out; what waits meanwhile is told once, with a count.
 
+import { SEVERITIES, type Severity } from '../src/catalog/catalog.ts'
 import type { Publication } from '../src/protocol/port.ts'
 
 export interface Line {
@@ -9,8 +10,7 @@ export interface Line {
   readonly text: string
 }
 
-const WARNING = 4
-const MAV_SEVERITY = ['emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug']
+const WARNING = SEVERITIES.indexOf('warning')
 const TOLD: ReadonlySet<unknown> = new Set(['blocked', 'failed', 'expired', 'uncertain'])
 /** Beyond, what comes is only counted: a list that is minutes old tells nobody anything. */
 const WAITING_MAX = 20
@@ -58,7 +58,7 @@ function outcome({ component, phase, reason, detail }: Readonly<Record<string, u
 
 /** What the companion says by itself, where it is serious: an alarm, a contingency that did not work. */
 function notice({ component, severity, kind, text }: Readonly<Record<string, unknown>>): Line | undefined {
-  const grade = MAV_SEVERITY.indexOf(String(severity))
+  const grade = SEVERITIES.indexOf(severity as Severity)
   return component === undefined && grade >= 0 && grade < WARNING
     ? { severity: grade, text: `${kind}: ${text}` }
     : undefined

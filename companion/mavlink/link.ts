@@ -6,6 +6,7 @@
 import { fieldOf, layout } from '../../src/profile/frame.ts'
 import type { MessageSource, Profile } from '../../src/profile/profile.ts'
 import { Telemetry } from '../../src/profile/telemetry.ts'
+import { IN_PROGRESS } from '../../src/protocol/acknowledgement.ts'
 import type { Acknowledgement, Report } from '../../src/protocol/port.ts'
 import { BootWatch } from '../../src/protocol/session.ts'
 import type { Harmless } from '../adapter/adapter.ts'
@@ -52,7 +53,6 @@ const HEARTBEAT = layout('HEARTBEAT').id
 const COMMAND_ACK = layout('COMMAND_ACK').id
 const PARAM_VALUE = layout('PARAM_VALUE').id
 const SET_MESSAGE_INTERVAL = 511
-const IN_PROGRESS = 5
 /** Another autopilot may take the place of one that has been silent for so long. */
 const SILENCE_ms = 3000
 const ANSWER_ms = 300

@@ -10,6 +10,7 @@ import {
   centi,
   degE7,
   globalPosition,
+  globalTarget,
   HEALTHY,
   homePosition,
   LANDED,
@@ -195,24 +196,7 @@ export const COPTER_STREAMS: readonly Stream<CopterReading>[] = [
     // The target of GUIDED and RTL, whoever set it: the only sign of somebody else inside GUIDED.
     id: common.PositionTargetGlobalInt.MSG_ID,
     interval_ms: OFF,
-    make: (now, time_ms) =>
-      now.target &&
-      message(common.PositionTargetGlobalInt, {
-        timeBootMs: time_ms,
-        coordinateFrame: common.MavFrame.GLOBAL,
-        typeMask: 0xfdf8 as number,
-        latInt: degE7(now.target.lat),
-        lonInt: degE7(now.target.lon),
-        alt: now.target.amsl,
-        vx: 0,
-        vy: 0,
-        vz: 0,
-        afx: 0,
-        afy: 0,
-        afz: 0,
-        yaw: 0,
-        yawRate: 0,
-      }),
+    make: (now, time_ms) => globalTarget(now.target, { time_ms, frame: common.MavFrame.GLOBAL, mask: 0xfdf8, yaw: 0 }),
   },
   {
     id: common.PositionTargetLocalNed.MSG_ID,

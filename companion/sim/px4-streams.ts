@@ -10,6 +10,7 @@ import {
   centi,
   degE7,
   globalPosition,
+  globalTarget,
   HEALTHY,
   homePosition,
   LANDED,
@@ -163,24 +164,7 @@ export const PX4_STREAMS: readonly Stream<Px4Reading>[] = [
     id: common.PositionTargetGlobalInt.MSG_ID,
     interval_ms: 100,
     make: (now, time_ms) =>
-      now.target === undefined
-        ? undefined
-        : message(common.PositionTargetGlobalInt, {
-            timeBootMs: time_ms,
-            coordinateFrame: common.MavFrame.GLOBAL_INT,
-            typeMask: 0 as number,
-            latInt: degE7(now.target.lat),
-            lonInt: degE7(now.target.lon),
-            alt: now.target.amsl,
-            vx: 0,
-            vy: 0,
-            vz: 0,
-            afx: 0,
-            afy: 0,
-            afz: 0,
-            yaw: now.heading_rad,
-            yawRate: 0,
-          }),
+      globalTarget(now.target, { time_ms, frame: common.MavFrame.GLOBAL_INT, mask: 0, yaw: now.heading_rad }),
   },
   {
     id: CurrentEventSequence.MSG_ID,

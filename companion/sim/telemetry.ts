@@ -141,6 +141,30 @@ export function localTarget(target: Setpoint | undefined, time_ms: number, lastB
   })
 }
 
+/** A target on the globe, to stop at. */
+export function globalTarget(
+  target: Place | undefined,
+  { time_ms, frame, mask, yaw }: { time_ms: number; frame: common.MavFrame; mask: number; yaw: number },
+): MavLinkData | undefined {
+  if (target === undefined) return undefined
+  return message(common.PositionTargetGlobalInt, {
+    timeBootMs: time_ms,
+    coordinateFrame: frame,
+    typeMask: mask,
+    latInt: degE7(target.lat),
+    lonInt: degE7(target.lon),
+    alt: target.amsl,
+    vx: 0,
+    vy: 0,
+    vz: 0,
+    afx: 0,
+    afy: 0,
+    afz: 0,
+    yaw,
+    yawRate: 0,
+  })
+}
+
 const MODE_FLOOR_MS = 500
 /** A stream on change follows it by this much, plus at most the spread. */
 const MODE_SHOWN_MS = 20

@@ -101,7 +101,9 @@ export interface Predicate {
   readonly types: ReadonlyMap<number, number>
 }
 
-export type Severity = 'emergency' | 'alert' | 'critical' | 'error' | 'warning' | 'notice' | 'info' | 'debug'
+/** In the order of MAV_SEVERITY. */
+export const SEVERITIES = ['emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug'] as const
+export type Severity = (typeof SEVERITIES)[number]
 
 export type Effect =
   | { readonly kind: 'notice'; readonly text: number; readonly severity: Severity }

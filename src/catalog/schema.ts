@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Verb } from '../profile/profile.ts'
-import type { Severity } from './catalog.ts'
+import { SEVERITIES } from './catalog.ts'
 import { duration, rate } from './quantity.ts'
 
 const NAME = /^[a-z_][a-z0-9_.]*$/
@@ -49,16 +49,6 @@ const payloadField = z.discriminatedUnion('type', [
 
 const VERBS = ['arm', 'disarm', 'takeoff', 'land', 'return', 'hold'] as const satisfies readonly Verb[]
 const SETPOINTS = ['position-global', 'position-local', 'velocity-local', 'velocity-body'] as const
-const SEVERITIES = [
-  'emergency',
-  'alert',
-  'critical',
-  'error',
-  'warning',
-  'notice',
-  'info',
-  'debug',
-] as const satisfies readonly Severity[]
 const PHASES = ['retained', 'released', 'dispatched', 'acknowledged', 'completed'] as const
 
 const mavCmd = z.strictObject({

@@ -1,7 +1,8 @@
 // Readings that no vehicle can make true: farther from the last one than it can move (PROTOCOL 3). What rests on such a
 // reading is unknown until it has stayed plausible for 3 s; the new value may be right, as when the GPS comes back.
 
-const EARTH_RADIUS_m = 6371008.8
+import { EARTH_RADIUS_M } from '../core/expression.ts'
+
 const RADIANS = Math.PI / 180
 /** How long nothing that rests on a reading counts after it jumped, ms. */
 const SETTLING_ms = 3000
@@ -97,5 +98,5 @@ function separation_m([latA, lonA, amslA]: readonly number[], [latB, lonB, amslB
   const h =
     Math.sin(((latB! - latA!) * RADIANS) / 2) ** 2 +
     Math.cos(latA! * RADIANS) * Math.cos(latB! * RADIANS) * Math.sin(((lonB! - lonA!) * RADIANS) / 2) ** 2
-  return Math.hypot(2 * EARTH_RADIUS_m * Math.asin(Math.min(1, Math.sqrt(h))), amslB! - amslA!)
+  return Math.hypot(2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(h))), amslB! - amslA!)
 }

@@ -10,7 +10,11 @@ export interface Awaiting {
   answered(ack: Acknowledgement, now_ms: number): void
 }
 
-const MAV_RESULT_IN_PROGRESS = 5
+/** MAV_RESULT */
+const ACCEPTED = 0
+export const IN_PROGRESS = 5
+/** All others refuse. */
+export const isGood = (result: number): boolean => result === ACCEPTED || result === IN_PROGRESS
 
 export class Acknowledgements {
   readonly #outstanding = new Map<number, { by: Awaiting; sends: number }>()
@@ -26,7 +30,7 @@ export class Acknowledgements {
   /** Hands an ACK to whoever waits for it. One that may answer an older command of the same id reaches nobody. */
   deliver(ack: Acknowledgement, now_ms: number): void {
     const { command } = ack
-    const isLast = ack.result !== MAV_RESULT_IN_PROGRESS
+    const isLast = ack.result !== IN_PROGRESS
     const late = this.#lateOf(command, now_ms)
     if (late !== undefined) {
       if (isLast && --late.sends === 0) this.#late.delete(command)

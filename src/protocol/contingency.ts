@@ -3,7 +3,7 @@
 
 import { CONTINGENCY_SENDS_MAX } from '../../build/abi.ts'
 import { CONTINGENCIES, type ContingencyName } from '../profile/profile.ts'
-import type { Awaiting } from './acknowledgement.ts'
+import { type Awaiting, isGood } from './acknowledgement.ts'
 import type { Flight } from './flight.ts'
 import type { Acknowledgement } from './port.ts'
 import { SETTLING_MS, type Underway } from './takeover.ts'
@@ -90,7 +90,7 @@ export class Contingency implements Awaiting {
 
   answered(ack: Acknowledgement): void {
     // The mode confirms; an ACK can only refuse.
-    if (ack.command === this.#profile.command && ack.result !== 0 && ack.result !== 5) this.#refused = true
+    if (ack.command === this.#profile.command && !isGood(ack.result)) this.#refused = true
   }
 
   /** Sends, repeats, moves on. Returns how it ended, or undefined while it goes on. */

@@ -5,7 +5,7 @@ import { Kind, Phase, Reason } from '../../build/abi.ts'
 import type { Lease as Effect, EffectStep } from '../catalog/catalog.ts'
 import type { Gate } from '../core/core.ts'
 import type { ContingencyName, Shown } from '../profile/profile.ts'
-import type { Awaiting } from './acknowledgement.ts'
+import { type Awaiting, IN_PROGRESS, isGood } from './acknowledgement.ts'
 import { type Flight, stamp } from './flight.ts'
 import type { Instance } from './plan.ts'
 import type { Acknowledgement } from './port.ts'
@@ -31,8 +31,6 @@ const FOREIGN_MS = 1000
 const OURS_SHARE = 1 / 4
 
 const MAV_RESULT = ['accepted', 'temporarily rejected', 'denied', 'unsupported', 'failed', 'in progress', 'cancelled']
-const IN_PROGRESS = 5
-const isGood = (result: number): boolean => result === 0 || result === IN_PROGRESS
 const failed = (reason: Reason, detail?: number | string): Ending => ({ phase: Phase.failed, reason, detail })
 
 export abstract class Lease implements Awaiting {

@@ -25,6 +25,8 @@ import { Cable } from './cable.ts'
 export const PROJECT = fileURLToPath(new URL('../..', import.meta.url))
 export const HOME = { lat: 47.397742, lon: 8.545594, amsl: 488 }
 export const VEHICLE = 'uav1'
+/** MAVLink component id of a companion. */
+const COMPANION = 191
 const BELOW = `halo/v1/${VEHICLE}/`
 /** The vehicle's seconds in one of ours. A goto that climbs stays below the speed that HALO takes for a jump. */
 const SPEED = 3
@@ -52,6 +54,8 @@ export interface Component {
 
 export const notice = (id: string): Component => ({ id, type: 'notice.operator', payload: { text: id } })
 export const report = (id = 'range'): Component => ({ id, type: 'report.range', payload: {} })
+/** `land`, `return`, `hold` and whatever else has no payload. */
+export const bare = (id: string, type: string): Component => ({ id, type, payload: {} })
 export const takeoff = (id: string): Component => ({ id, type: 'takeoff', payload: { alt: 4 } })
 /** Straight up over home: long enough under way for anything to happen to it. */
 let climbs = 0
@@ -254,6 +258,11 @@ export class FlightLine {
 
   get setpoints() {
     return this.vehicle.vehicle.observations.setpoints
+  }
+
+  /** Those of the companion: not what a ground station sends. */
+  get ownSetpoints() {
+    return this.setpoints.filter(({ component }) => component === COMPANION)
   }
 
   get seen() {

@@ -6,6 +6,8 @@ import { Afterlife } from './afterlife.ts'
 import {
   type Agent,
   type AutopilotName,
+  bare,
+  COMMAND,
   climb,
   decisions,
   encode,
@@ -20,9 +22,6 @@ import {
 
 /** A goto that has no time to arrive. */
 const HASTY = looseGoto('hasty', 'state.position.alt < 0.0', '2s')
-
-const DO_SET_MODE = 176
-const plain = (id: string, type: string) => ({ id, type, payload: {} })
 
 describe.each<AutopilotName>(['px4', 'ardupilot'])('a lease on %s ends', (autopilot) => {
   let line: FlightLine
@@ -43,7 +42,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('a lease on %s ends', (autopi
   // A stall of this machine ends a lease, as it must (PROTOCOL 8): then the test is flown again.
   describe('by one thing or another', { retry: 2 }, () => {
     beforeEach(async () => {
-      for (const fault of ['battery 90', `refuse ${DO_SET_MODE} 0`]) line.vehicle.fault(fault)
+      for (const fault of ['battery 90', `refuse ${COMMAND.mode} 0`]) line.vehicle.fault(fault)
       if (line.seen.mode !== line.own.hold) line.vehicle.fault(`pilot ${line.own.hold}`)
       await agent.say('context/map', encode({ v: 1, value: 1 }))
       await agent.ready({ map: 1, mode: 'HOLD', landed: 'IN_AIR', 'battery.remaining': 90 })
@@ -104,7 +103,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('a lease on %s ends', (autopi
       expect(await agent.outcome(id, 'superseded')).toMatchObject({ reason: 'superseded' })
       await agent.outcome(next, 'dispatched')
       expect(line.modesAsked(commands)).toEqual([])
-      await agent.respond({ components: [plain(`stop${n}`, 'hold')] })
+      await agent.respond({ components: [bare(`stop${n}`, 'hold')] })
       await isHeld(next, 'superseded', { reason: 'superseded' }, commands)
     })
 

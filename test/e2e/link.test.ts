@@ -25,12 +25,12 @@ it.each<AutopilotName>(['px4', 'ardupilot'])(
     line.vehicle.fault('intruder 0 0')
     line.cable!.cut()
     expect(await agent.outcome(id, 'failed')).toMatchObject({ reason: 'link_lost' })
-    const setpoints = line.setpoints.filter(({ component }) => component === 191).length
+    const setpoints = line.ownSetpoints.length
     line.cable!.mend()
     await until('the hold', () => line.seen.mode === line.own.hold)
     expect(new Set(line.modesAsked(commands))).toEqual(new Set([line.own.hold]))
     line.vehicle.fault('intruder off')
-    expect(line.setpoints.filter(({ component }) => component === 191).length).toBe(setpoints)
+    expect(line.ownSetpoints.length).toBe(setpoints)
     expect(afterlife.sightings).toEqual([])
     expect(agent.control?.pilot_control).toBe(false)
   },

@@ -6,6 +6,8 @@ import { Afterlife } from './afterlife.ts'
 import {
   type Agent,
   type AutopilotName,
+  bare,
+  COMMAND,
   climb,
   decisions,
   encode,
@@ -18,9 +20,6 @@ import {
 
 /** A flight that needs no position: the loss of the GPS does not end it, so that the autopilot does. */
 const BLIND = looseGoto('blind', 'elapsed() >= 100000.0', '100s')
-
-const DO_SET_MODE = 176
-const plain = (id: string, type: string) => ({ id, type, payload: {} })
 
 // A stall of this machine ends a lease, as it must (PROTOCOL 8): then the test is flown again.
 describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (autopilot) => {
@@ -48,7 +47,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
       'battery 90',
       'gps on',
       'rc on',
-      `refuse ${DO_SET_MODE} 0`,
+      `refuse ${COMMAND.mode} 0`,
       'ack lost 0',
       'intruder off',
       'twin off',
@@ -61,21 +60,19 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
     if (agent.control?.paused || agent.control?.pilot_control) await agent.operate('resume')
   })
 
-  const ours = () => line.setpoints.filter(({ component }) => component === 191)
-
   /** Somebody has the vehicle, and nothing of ours reaches it any more, whatever is said. */
   async function isLeftAlone(): Promise<void> {
     await until('control to be the pilot’s', () => agent.control?.pilot_control === true)
     await agent.newSnapshot()
-    const [commands, setpoints] = [line.commands.length, ours().length]
+    const [commands, setpoints] = [line.commands.length, line.ownSetpoints.length]
     const { at } = await agent.newSnapshot()
-    const verdict = await agent.respond({ components: [plain('hover', 'hold'), plain('down', 'land')] })
+    const verdict = await agent.respond({ components: [bare('hover', 'hold'), bare('down', 'land')] })
     expect(decisions(verdict)).toEqual({ hover: 'pilot_control', down: 'pilot_control' })
     // Nor a contingency.
     await agent.say('operator/pause', encode({ v: 1 }))
     await agent.newSnapshot((s) => s.at - at >= 1_000)
     expect(line.commands.slice(commands)).toEqual([])
-    expect(ours().length).toBe(setpoints)
+    expect(line.ownSetpoints.length).toBe(setpoints)
   }
 
   const say = async (...components: Parameters<Agent['respond']>[0]['components']): Promise<void> => {
@@ -86,9 +83,9 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
   const HALFWAY: Readonly<Record<string, () => Promise<unknown>>> = {
     'nothing of ours is under way': async () => {},
     'setpoints go out and no mode command yet': async () => {
-      const { length } = ours()
+      const { length } = line.ownSetpoints
       await say(report(), climb(`warm${agent.heard.length}`))
-      await until('a setpoint', () => ours().length > length)
+      await until('a setpoint', () => line.ownSetpoints.length > length)
     },
     'its mode command is not answered': async () => {
       const { length } = line.commands
@@ -100,7 +97,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
     'a hold is repeated that nobody answers': async () => {
       await underway(line, agent)
       const { length } = line.commands
-      line.vehicle.fault(`refuse ${DO_SET_MODE} 1`)
+      line.vehicle.fault(`refuse ${COMMAND.mode} 1`)
       line.vehicle.fault('ack lost 100')
       await agent.say('operator/pause', encode({ v: 1 }))
       await until('the hold again', () => line.commands.length >= length + 2)
@@ -108,12 +105,12 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('with %s', { retry: 2 }, (aut
     },
     'it comes home': async () => {
       const id = `home${agent.heard.length}`
-      await say(plain(id, 'return'))
+      await say(bare(id, 'return'))
       await agent.outcome(id, 'acknowledged')
     },
     'it lands': async () => {
       const id = `down${agent.heard.length}`
-      await say(plain(id, 'land'))
+      await say(bare(id, 'land'))
       await agent.outcome(id, 'acknowledged')
     },
   }
