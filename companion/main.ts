@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command line. A mistake of the user is one clear line on stderr and exit code 1.
 
+import './heap.ts'
 import { createInterface } from 'node:readline'
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { RuleError } from '../src/agentspec/problem.ts'
