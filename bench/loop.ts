@@ -59,8 +59,9 @@ export async function loop(rig: Rig, time_s: number, { name, flood, dense }: Loa
     for (let leg = 0; leg < legs; leg++) {
       const rate = leg % 2 === 0 ? 10 : 20
       spacing.begin(rate)
-      // Two legs north, two legs south; each a little beside the one before, so that its frames tell it apart.
-      const lat = HOME.lat + (leg % 4 < 2 ? AWAY_DEG : -AWAY_DEG) + leg * 1e-6
+      // To the other side of home; each a little beside the one before, so that its frames tell it apart.
+      const isNorth = Number(rig.snapshot!.state['position.lat']) > HOME.lat
+      const lat = HOME.lat + (isNorth ? -AWAY_DEG : AWAY_DEG) + leg * 1e-6
       rig.say(rig.plan({ type: TYPES[rate], payload: { lat, lon: HOME.lon, alt: 20 } }))
       await pause((time_s * 1000) / legs)
     }
