@@ -66,7 +66,7 @@ export function open(
   planLength = planBytes
   now = now_ms
   memory.copy(PLAN_AT, INPUT_AT, planBytes)
-  clear()
+  clear(candidateCount, standingCount)
 }
 
 /** An edge code of the host: a candidate's index, -1, or -2 - i for the i-th standing component. */
@@ -147,7 +147,7 @@ export function isAction(type: u32): bool {
 export function judge(): void {
   assert(added == candidates + standings && !judged)
   judged = true
-  commit(candidates)
+  commit()
   markCycles()
   markRests()
   look(now)

@@ -1,5 +1,5 @@
 // The prerequisites of one admission as compressed rows, both ways (PROTOCOL 5, step 2). Nodes are the candidates, then the
-// standing components. `commit` proves every row and column once; afterwards no walk checks them again.
+// standing components. Each edge is proven as it is added; afterwards no walk checks it again.
 
 import {
   BACK_COLUMNS_AT, BACK_ROWS_AT, COLUMNS_AT, NODE_BYTES, NODES_AT, ROWS_AT, WORKLIST_AT,
@@ -10,7 +10,8 @@ import { EDGES_MAX, NODES_MAX } from './limits'
 export const UNKNOWN: u32 = 0xffff
 
 let nodes: u32 = 0
-let standings: u32 = 0
+let announced: u32 = 0  // nodes in all,
+let candidates: u32 = 0 // of which so many come first
 let committed: bool = false
 let turned: bool = false
 /** Every edge leads to a node of lower rank: then there is no cycle to look for. */
@@ -102,17 +103,21 @@ export function setWork(i: u32, node: u32): void {
   store<u32>(WORKLIST_AT + (<usize>i << 2), node)
 }
 
-/** An empty graph. */
-export function clear(): void {
+/** An empty graph, to which so many candidates and so many standing components will be added, in this order. */
+export function clear(candidateCount: u32, standingCount: u32): void {
+  assert(candidateCount + standingCount <= NODES_MAX)
   nodes = 0
+  candidates = candidateCount
+  announced = candidateCount + standingCount
   committed = false
   turned = false
+  descends = true
   store<u32>(ROWS_AT, 0)
 }
 
 /** The next node; its edges follow. */
 export function addNode(slot: u32, type: u32, flags: u32): void {
-  assert(!committed && nodes < NODES_MAX)
+  assert(!committed && nodes < announced)
   const at = nodeAt(nodes)
   store<u16>(at, <u16>slot)
   store<u8>(at, <u8>type, 2)
@@ -122,46 +127,31 @@ export function addNode(slot: u32, type: u32, flags: u32): void {
   nodes++
 }
 
-/** An edge of the node added last. */
+/** An edge of the node added last, to any that was announced, or to UNKNOWN. */
 export function addEdge(to: u32): void {
-  assert(!committed && nodes > 0)
-  const edge = rowEnd(nodes - 1)
+  assert(!committed && nodes > 0 && (to < announced || to == UNKNOWN))
+  const node = nodes - 1
+  const edge = rowEnd(node)
   assert(edge < EDGES_MAX)
   store<u16>(COLUMNS_AT + (<usize>edge << 1), <u16>to)
   store<u32>(ROWS_AT + (<usize>nodes << 2), edge + 1)
-}
-
-/** Proves rows and columns, and marks what rests on an open action by edges that descend. The first nodes are candidates. */
-export function commit(candidates: u32): void {
-  standings = nodes - candidates
-  descends = true
-  for (let node = candidates; node < nodes; node++) prove(node)
-  for (let node: u32 = 0; node < candidates; node++) prove(node)
-  committed = true
-}
-
-/** What a node descends to was proven before it. */
-// @ts-ignore: decorator
-@inline
-function prove(node: u32): void {
-  assert(rowBegin(node) <= rowEnd(node) && rowEnd(node) <= EDGES_MAX)
-  let rests = false
-  for (let edge = rowBegin(node); edge < rowEnd(node); edge++) {
-    const to = prerequisite(edge)
-    if (to == UNKNOWN) continue
-    assert(to < nodes)
-    descends = descends && rank(to) < rank(node)
-    rests = rests || isMarked(to, OPEN_ACTION | RESTS_ON_ACTION)
-  }
-  if (rests) setMark(node, RESTS_ON_ACTION)
+  if (to == UNKNOWN) return
+  descends = descends && rank(to) < rank(node)
+  // Where all edges descend, what a standing component rests on is complete before it.
+  if (node >= candidates && to < node && isMarked(to, OPEN_ACTION | RESTS_ON_ACTION)) setMark(node, RESTS_ON_ACTION)
 }
 
 /** Standing components first, then the candidates. */
 // @ts-ignore: decorator
 @inline
 function rank(node: u32): u32 {
-  const candidates = nodes - standings
-  return node < candidates ? node + standings : node - candidates
+  return node < candidates ? node + announced : node
+}
+
+/** Everything that was announced has been added. */
+export function commit(): void {
+  assert(nodes == announced)
+  committed = true
 }
 
 /** Turns the edges round: `dependent` holds from here on. Where all edges descend and nothing falls, nobody asks. */
@@ -196,7 +186,7 @@ export function turn(): void {
 /** Marks what rests on an open action: also on one that failed step 1, with which it falls. Each node is visited once. */
 export function markRests(): void {
   assert(committed)
-  if (descends) return
+  if (descends) return markDescending()
   turn()
   let tail: u32 = 0
   for (let node: u32 = 0; node < nodes; node++) {
@@ -213,6 +203,18 @@ export function markRests(): void {
     }
   }
   assert(tail <= nodes)
+}
+
+/** The standing components are marked, and what a candidate rests on comes before it. */
+function markDescending(): void {
+  for (let node: u32 = 0; node < candidates; node++) {
+    for (let edge = rowBegin(node); edge < rowEnd(node); edge++) {
+      const to = prerequisite(edge)
+      if (to == UNKNOWN || !isMarked(to, OPEN_ACTION | RESTS_ON_ACTION)) continue
+      setMark(node, RESTS_ON_ACTION)
+      break
+    }
+  }
 }
 
 /** Marks every judged node on a cycle of judged nodes, self-references included: Tarjan's components, without recursion. */

@@ -168,6 +168,40 @@ describe.each(cores)('%s', (_, make) => {
     expect(reasons(core.admit(later, 0))).toEqual([Reason.unsupported])
   })
 
+  test.each(['behind it', 'before it'])('G1: and so through components that stand, told of %s', (order) => {
+    const all = [0, 1, 2].map((t) => ({ type: t, phase: t === 0 ? Phase.released : Phase.completed }))
+    const what = image(
+      [],
+      [
+        type(Kind.notice, { mayRequire: all }),
+        type(Kind.command),
+        type(Kind.setpoint, { gate: clauses(both('gt', num(0), num(1))), mayRequire: all }),
+      ],
+    )
+    const core = load(make, what)
+    core.snapshot(0)
+    const chain = [candidate(1), candidate(0, { requires: [0] }), candidate(0, { requires: [1] })]
+    const [action, near, far] = retain(core, batch(1, chain), 0) as [number, number, number]
+    const kept =
+      order === 'behind it'
+        ? [
+            { sequence: action, requires: [] },
+            { sequence: near, requires: [standing(0)] },
+            { sequence: far, requires: [standing(1)] },
+          ]
+        : [
+            { sequence: far, requires: [standing(1)] },
+            { sequence: near, requires: [standing(2)] },
+            { sequence: action, requires: [] },
+          ]
+    const last = kept.findIndex(({ sequence }) => sequence === far)
+    const later = batch(1, [candidate(2, { requires: [standing(last)] })], { standing: kept })
+    expect(core.admit(later, 0)[0]!.reason).toBe(Reason.none)
+    core.gate(action, 0, 0, 0)
+    core.reach(action, Phase.completed)
+    expect(core.admit(later, 0)[0]!.reason).toBe(Reason.unsupported)
+  })
+
   test('G1: a prerequisite of unknown type counts as whichever type is mandatory, and takes what rests on it along', () => {
     const mayRequire = [0, 1].map((t) => ({ type: t, phase: Phase.released }))
     const core = load(
