@@ -1,10 +1,12 @@
 // What a process does for the first time it does slowly. Before anybody relies on it, the engine flies plan after plan of a
 // catalog of its own to nowhere, so that the first response of a flight is judged no later than the thousandth.
 
+import type { Catalog } from '../src/catalog/catalog.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import { CORE_HASH, loadCore } from '../src/core/wasm.ts'
 import { LANDED, MODES } from '../src/profile/profile.ts'
 import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
+import type { Observation } from '../src/protocol/port.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
 import { encode } from '../src/response/write.ts'
 
@@ -63,47 +65,68 @@ const WORLD: Readonly<Record<string, number>> = {
   'home.amsl': 500,
 }
 
-const ROUND_MS = 20
+// Not a whole number: no time of a flight is one, and code that was compiled for integers is thrown away at the first other.
+const ROUND_MS = 20.3
 
-/** Judges so many responses, each of which supersedes the one before, and returns how many frames they would have sent. */
+/**
+ * Judges so many responses, each of which supersedes the one before, and returns how many frames they would have sent. Two
+ * engines take turns: what was compiled for the functions of one core alone is thrown away when the next one calls its own.
+ */
 export function warmUp(rounds: number): number {
   const catalog = loadCatalog(CATALOG, 'warmup', [px4Multirotor])
-  const observations = Object.entries(WORLD).map(([name, value]) => {
-    return { field: catalog.fields.findIndex((field) => field.name === name), value }
-  })
-  let frames = 0
-  const runtime = new Runtime({
-    catalog,
-    core: loadCore,
-    coreHash: CORE_HASH,
-    port: {
-      send: () => {
-        frames++
-        return true
+  const engines = [new Engine(catalog), new Engine(catalog)]
+  for (let round = 0; round < rounds; round++) engines[round % engines.length]!.fly()
+  return engines.reduce((frames, engine) => frames + engine.frames, 0)
+}
+
+class Engine {
+  /** That would have left. */
+  frames = 0
+  readonly #runtime: Runtime
+  readonly #observations: readonly Observation[]
+  #now_ms = 0
+  #generation = 0
+  #snapshot = ''
+
+  constructor(catalog: Catalog) {
+    this.#observations = Object.entries(WORLD).map(([name, value]) => {
+      return { field: catalog.fields.findIndex((field) => field.name === name), value }
+    })
+    this.#runtime = new Runtime({
+      catalog,
+      core: loadCore,
+      coreHash: CORE_HASH,
+      port: {
+        send: () => {
+          this.frames++
+          return true
+        },
       },
-    },
-    journal: { read: () => undefined, write: () => {} },
-    random: () => new Uint8Array(8),
-    wall: () => 0,
-    version: '',
-  })
-  let snapshot = ''
-  let now_ms = 0
-  runtime.start(now_ms)
-  runtime.connected(1, 1, now_ms)
-  for (let generation = 1; generation <= rounds; generation++) {
-    now_ms += ROUND_MS
-    const report = { message: 0, boot_ms: undefined, observations, target: undefined }
-    for (const { topic, value } of runtime.observe(report, now_ms, now_ms)) {
-      if (topic === 'snapshot') snapshot = (value as { snapshot: string }).snapshot
+      journal: { read: () => undefined, write: () => {} },
+      random: () => new Uint8Array(8),
+      wall: Date.now,
+      version: '',
+    })
+    this.#runtime.start(this.#now_ms)
+    this.#runtime.connected(1, 1, this.#now_ms)
+  }
+
+  /** The state once more, then a plan of a report and a goto that rests on it. */
+  fly(): void {
+    this.#now_ms += ROUND_MS
+    const now_ms = this.#now_ms
+    const report = { message: 0, boot_ms: undefined, observations: this.#observations, target: undefined }
+    for (const { topic, value } of this.#runtime.observe(report, now_ms, now_ms)) {
+      encode(value)
+      if (topic === 'snapshot') this.#snapshot = (value as { snapshot: string }).snapshot
     }
+    const generation = ++this.#generation
     const lat = 47 + (generation % 1000) * 1e-6
     const components = [
       { id: 'range', type: 'report.range', payload: {} },
-      { id: 'act', type: 'goto', payload: { lat, lon: 8, alt: 20 }, requires: ['range'] },
+      { id: 'act', type: 'goto', payload: { lat, lon: 8, alt: 20.5 }, requires: ['range'] },
     ]
-    const response = encode({ v: 1, response: `r${generation}`, generation, snapshot, components })
-    for (const { value } of runtime.receive('planner', response, false, now_ms)) encode(value)
+    const response = encode({ v: 1, response: `r${generation}`, generation, snapshot: this.#snapshot, components })
+    for (const { value } of this.#runtime.receive('planner', response, false, now_ms)) encode(value)
   }
-  return frames
 }
