@@ -103,17 +103,21 @@ const VALIDITY: readonly Validity[] = ['unknown', 'stale', 'usable']
 const utf8 = new TextEncoder()
 const fromUtf8 = new TextDecoder()
 
+// `what` is said of the i-th `of`, where there is one. Words are put together only when something is wrong.
+
 /** An integer in [0, bound), or a RangeError that names it. */
-function index(value: number, bound: number, what: string): number {
+function index(value: number, bound: number, what: string, of?: string, i?: number): number {
   if (!Number.isInteger(value) || value < 0 || value >= bound) {
-    throw new RangeError(`${what} must be an integer from 0 to ${bound - 1}, got ${value}`)
+    throw new RangeError(`${named(what, of, i)} must be an integer from 0 to ${bound - 1}, got ${value}`)
   }
   return value
 }
 
-function atMost(value: number, bound: number, what: string): void {
-  if (value > bound) throw new RangeError(`${what}: at most ${bound}, got ${value}`)
+function atMost(value: number, bound: number, what: string, of?: string, i?: number): void {
+  if (value > bound) throw new RangeError(`${named(what, of, i)}: at most ${bound}, got ${value}`)
 }
+
+const named = (what: string, of?: string, i?: number): string => (of === undefined ? what : `${of} ${i}: ${what}`)
 
 class WasmCore implements Core {
   readonly hash: string
@@ -354,13 +358,14 @@ class WasmCore implements Core {
     atMost(candidates.length, Math.min(abi.CANDIDATES_MAX, capacity.instances), 'candidates')
     atMost(kept.length, abi.INSTANCES_MAX, 'standing components')
     const edges = (of: readonly { readonly requires: readonly number[] }[], what: string): number => {
+      const lowest = standing(kept.length - 1)
       let sum = 0
-      for (const [i, { requires }] of of.entries()) {
-        atMost(requires.length, abi.PREREQUISITES_MAX, `${what} ${i}: prerequisites`)
+      for (let i = 0; i < of.length; i++) {
+        const { requires } = of[i]!
+        atMost(requires.length, abi.PREREQUISITES_MAX, 'prerequisites', what, i)
         for (const code of requires) {
-          if (!Number.isInteger(code) || code >= candidates.length || code < standing(kept.length - 1)) {
-            throw new RangeError(`${what} ${i}: prerequisite ${code} is no candidate and no standing component`)
-          }
+          if (Number.isInteger(code) && code < candidates.length && code >= lowest) continue
+          throw new RangeError(`${what} ${i}: prerequisite ${code} is no candidate and no standing component`)
         }
         sum += requires.length
       }
@@ -370,24 +375,25 @@ class WasmCore implements Core {
     atMost(offered, Math.min(abi.RESPONSE_EDGES_MAX, capacity.edges), 'prerequisites of the candidates')
     atMost(offered + edges(kept, 'standing'), abi.EDGES_MAX, 'prerequisites of all')
     for (const { sequence } of kept) index(sequence, U32_MAX, 'sequence')
-    for (const [i, candidate] of candidates.entries()) this.checkPayload(candidate, i)
+    for (let i = 0; i < candidates.length; i++) this.checkPayload(candidates[i]!, i)
   }
 
   private checkPayload({ type, id, payload, form }: Candidate, i: number): void {
-    if (form !== abi.Reason.unknown_type) index(type, this.image.types.length, `candidate ${i}: type`)
+    if (form !== abi.Reason.unknown_type) index(type, this.image.types.length, 'type', 'candidate', i)
     if (form !== abi.Reason.none) return
-    atMost(Buffer.byteLength(id), abi.TEXT_BYTES_MAX, `candidate ${i}: bytes of the id`)
+    atMost(Buffer.byteLength(id), abi.TEXT_BYTES_MAX, 'bytes of the id', 'candidate', i)
     const slots = this.image.types[type]!.payload
-    atMost(payload.length, slots.length, `candidate ${i}: payload fields`)
+    atMost(payload.length, slots.length, 'payload fields', 'candidate', i)
     let text = 0
-    payload.forEach((value, s) => {
-      const { name, kind } = slots[s]!
+    for (let slot = 0; slot < payload.length; slot++) {
+      const value = payload[slot]
+      const { name, kind } = slots[slot]!
       if (value !== undefined && (typeof value === 'string') !== (kind === 'string')) {
         throw new RangeError(`candidate ${i}: payload field ${name} is a ${kind}, got a ${typeof value}`)
       }
       if (typeof value === 'string') text += Buffer.byteLength(value)
-    })
-    atMost(text, abi.PAYLOAD_BYTES_MAX, `candidate ${i}: bytes of the payload's strings`)
+    }
+    atMost(text, abi.PAYLOAD_BYTES_MAX, "bytes of the payload's strings", 'candidate', i)
   }
 
   /** Hands one candidate to the core; assembly/binding.ts says what stands where. */

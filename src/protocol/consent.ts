@@ -1,7 +1,7 @@
 // Consents: what waits for a person, by the exact digest of what would fly (PROTOCOL 10). A consent is never inherited: it
 // covers the bindings that were shown, and no later instance.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Phase } from '../../build/abi.ts'
 import type { Core } from '../core/core.ts'
 import type { Instance } from './plan.ts'
@@ -70,10 +70,10 @@ export class Consents {
 
   #consent(asker: Instance, covers: readonly Instance[], rules: readonly string[]): Consent {
     const bindings = covers.map((i) => this.#core.binding(i.sequence))
-    const hash = createHash('sha256')
-    for (const binding of [this.#core.binding(asker.sequence), ...bindings]) hash.update(Buffer.from(binding, 'hex'))
-    for (const rule of rules) hash.update(`@${rule}`)
-    return { id: hash.digest('hex'), asker, rules, covers, bindings: new Set(bindings) }
+    const bound = Buffer.from([this.#core.binding(asker.sequence), ...bindings].join(''), 'hex')
+    const names = Buffer.from(rules.map((rule) => `@${rule}`).join(''))
+    const id = hash('sha256', Buffer.concat([bound, names]), 'hex')
+    return { id, asker, rules, covers, bindings: new Set(bindings) }
   }
 
   /** The consent that waits under this digest. */

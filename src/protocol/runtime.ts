@@ -7,40 +7,24 @@
 import { createHash } from 'node:crypto'
 import { Phase, Reason } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { CoreFactory } from '../core/core.ts'
-import { Acknowledgements } from './acknowledgement.ts'
-import { Admission } from './admission.ts'
-import { Aftermath, type Owed } from './aftermath.ts'
-import { Consents } from './consent.ts'
+import type { Owed } from './aftermath.ts'
 import { readContext } from './context.ts'
 import { Control } from './control.ts'
-import { Dispatch } from './dispatch.ts'
-import type { Flight } from './flight.ts'
-import { Ledger } from './ledger.ts'
 import { type Order, readOrder } from './operator.ts'
 import type { Instance } from './plan.ts'
-import type { Policy } from './policy.ts'
-import type { Acknowledgement, Journal, Port, Publication, Report } from './port.ts'
+import type { Acknowledgement, Journal, Publication, Report } from './port.ts'
 import { type LogEvent, Publisher } from './publisher.ts'
-import { Session } from './session.ts'
-import { SnapshotSchedule, snapshotValue } from './snapshot.ts'
-import { Takeover } from './takeover.ts'
-import { VehicleView } from './vehicle.ts'
+import { beginRound, type Lasting, type Round } from './round.ts'
+import { snapshotValue } from './snapshot.ts'
+import type { Takeover } from './takeover.ts'
 import { catalogValue } from './verdict.ts'
 
 export type { LogEvent } from './publisher.ts'
 
-export interface RuntimeOptions {
-  readonly catalog: Catalog
-  readonly core: CoreFactory
+export interface RuntimeOptions extends Pick<Lasting, 'catalog' | 'core' | 'port' | 'policy' | 'random'> {
   /** SHA-256 of the core's module, hex: part of the environment. */
   readonly coreHash: string
-  readonly port: Port
   readonly journal: Journal
-  /** Rules beside the catalog (PROTOCOL 13). */
-  readonly policy?: Policy
-  /** 8 random bytes: a session's id. */
-  readonly random: () => Uint8Array
   /** Wall-clock ms: informative, no decision rests on it. */
   readonly wall: () => number
   readonly version: string
@@ -49,21 +33,6 @@ export interface RuntimeOptions {
 
 /** Why a session ended: what is owed is sent by the next one only where the autopilot is still the same. */
 type SessionEnd = 'restart' | 'trap' | 'reboot' | 'identity'
-
-/** Everything that is made anew with a session. */
-interface Round {
-  readonly session: Session
-  readonly flight: Flight
-  readonly ledger: Ledger
-  readonly aftermath: Aftermath
-  readonly dispatch: Dispatch
-  readonly admission: Admission
-  readonly schedule: SnapshotSchedule
-  /** It is settled whether this session found the vehicle flying to setpoints of an older one. */
-  orphanJudged: boolean
-  /** A discrete field changed in this step. */
-  changed: boolean
-}
 
 export class Runtime {
   /** SHA-256 over core, catalog, rules and profile: fixed for the process, part of every binding (PROTOCOL 2). */
@@ -312,39 +281,18 @@ export class Runtime {
 
   /** `before` is the takeover of the session that ends, where the vehicle is still the same. */
   #begin(before?: Takeover): Round {
-    const { core: make, catalog, random, port, policy } = this.#options
-    const id = random()
-    const core = make(catalog.image, id, Buffer.from(this.environment, 'hex'))
-    if (this.#identity !== undefined) core.target(this.#identity.system, this.#identity.component)
-    const session = new Session(Buffer.from(id).toString('hex'), core, catalog)
-    const view = new VehicleView(core, catalog)
-    const takeover = new Takeover(view, catalog.profile.engagement.mode, before)
-    const flight = {
-      catalog,
-      core,
-      port,
-      view,
-      takeover,
-      acks: new Acknowledgements(),
-      consents: new Consents(core),
-      policy,
-      preflight: () => this.#preflight,
-    }
-    const ledger = new Ledger(session, this.#control, this.#publisher)
-    const aftermath = new Aftermath(flight, session, this.#publisher)
-    const dispatch = new Dispatch(flight, this.#control, ledger, aftermath, this.#publisher)
-    const admission = new Admission(session, this.#control, ledger, dispatch, this.#publisher)
-    return {
-      session,
-      flight,
-      ledger,
-      aftermath,
-      dispatch,
-      admission,
-      schedule: new SnapshotSchedule(),
-      orphanJudged: false,
-      changed: false,
-    }
+    const { environment } = this
+    return beginRound(
+      {
+        ...this.#options,
+        environment,
+        control: this.#control,
+        publisher: this.#publisher,
+        identity: this.#identity,
+        preflight: () => this.#preflight,
+      },
+      before,
+    )
   }
 
   /**

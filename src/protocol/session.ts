@@ -26,7 +26,9 @@ export class Session {
 
   /** The live plans, one an agent at most. */
   get plans(): Plan[] {
-    return [...this.speakers.values()].flatMap(({ plan }) => (plan === undefined || plan.over ? [] : [plan]))
+    const plans: Plan[] = []
+    for (const { plan } of this.speakers.values()) if (plan !== undefined && !plan.over) plans.push(plan)
+    return plans
   }
 
   /** The name under which a snapshot is published: no other session has it. */

@@ -115,11 +115,15 @@ export class Takeover {
    * one that we set.
    */
   inControl(now_ms: number): boolean {
-    const arming = [...this.#underway].some((effect) => effect.arming)
-    if (!arming && this.#view.isOnGround(now_ms) && this.#view.isDisarmed(now_ms)) return true
+    if (!this.#isArming() && this.#view.isOnGround(now_ms) && this.#view.isDisarmed(now_ms)) return true
     const seen = this.#view.mode(now_ms)
     if (seen === undefined || seen.age_ms > MODE_AGE_MS || seen.mode !== seen.intended) return false
     return this.#view.isUncritical(now_ms) && this.isOurs(seen.mode)
+  }
+
+  #isArming(): boolean {
+    for (const effect of this.#underway) if (effect.arming) return true
+    return false
   }
 
   /** The operator gives control back: the mode then shown counts as explained until our next effect (PROTOCOL 10). */

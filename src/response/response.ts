@@ -1,6 +1,6 @@
 // A response of an agent: what its bytes say, once, at the edge (PROTOCOL 4). Nothing in it is trusted or judged here.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import {
   CANDIDATES_MAX,
   PAYLOAD_BYTES_MAX,
@@ -77,7 +77,7 @@ export function readResponse(bytes: Uint8Array): ReadResponse {
 
 /** SHA-256 of the received bytes, hex; the wire's `digest` is its first 16 digits (PROTOCOL 12). */
 export function packetDigest(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
+  return hash('sha256', bytes, 'hex')
 }
 
 function tooLarge(map: ValueMap, payloadBytes: number): string | undefined {
