@@ -1,5 +1,5 @@
 // What the figures about whole responses share: an agent's sortie of n components and 2n prerequisites over the example
-// catalog, and a runtime on virtual time whose vehicle hovers and whose state is fresh.
+// catalog, and an engine on virtual time, whole or as far as the verdict, whose vehicle hovers and whose state is fresh.
 
 import { readFileSync } from 'node:fs'
 import type { Catalog } from '../src/catalog/catalog.ts'
@@ -7,7 +7,10 @@ import { loadCatalog } from '../src/catalog/load.ts'
 import type { CoreFactory } from '../src/core/core.ts'
 import { LANDED, MODES } from '../src/profile/profile.ts'
 import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
+import { Control } from '../src/protocol/control.ts'
 import type { Observation, Publication } from '../src/protocol/port.ts'
+import { Publisher } from '../src/protocol/publisher.ts'
+import { beginRound, type Round } from '../src/protocol/round.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
 import { encode } from '../src/response/write.ts'
 
@@ -76,46 +79,22 @@ const WORLD: Readonly<Record<string, number>> = {
   map: 1,
 }
 
-/** The engine with a hovering vehicle. Only `beat` lets time pass, a second at a time, so every response has a snapshot. */
-export class Hovering {
+/** What a hovering vehicle reports in a second, and who hears it. Only `beat` lets time pass, so every response has a snapshot. */
+abstract class Hover {
   readonly catalog: Catalog
-  readonly runtime: Runtime
   now_ms = 1000
   /** The newest one's name. */
   snapshot = ''
+  protected readonly observations: readonly Observation[]
   #generation = 0
-  readonly #observations: readonly Observation[]
 
-  constructor(catalog: Catalog, core: CoreFactory) {
+  constructor(catalog: Catalog) {
     this.catalog = catalog
-    this.#observations = Object.entries(WORLD).map(([name, value]) => {
+    this.observations = Object.entries(WORLD).map(([name, value]) => {
       const field = catalog.fields.findIndex((f) => f.name === name)
       if (field < 0) throw new Error(`the catalog has no field ${name}`)
       return { field, value }
     })
-    this.runtime = new Runtime({
-      catalog,
-      core,
-      coreHash: '00'.repeat(32),
-      port: { send: () => true },
-      journal: { read: () => undefined, write: () => {} },
-      random: () => new Uint8Array(8),
-      wall: () => this.now_ms,
-      version: 'bench',
-    })
-    this.runtime.start(this.now_ms)
-    this.runtime.connected(1, 1, this.now_ms)
-    this.beat()
-  }
-
-  /** A second later: every field is received again, and a snapshot is published. */
-  beat(): void {
-    this.now_ms += 1000
-    const report = { message: 0, boot_ms: undefined, observations: this.#observations, target: undefined }
-    const published = this.runtime.observe(report, this.now_ms, this.now_ms)
-    const newest = published.findLast((p) => p.topic === 'snapshot')?.value as { snapshot: string } | undefined
-    if (newest === undefined) throw new Error(`no snapshot was published at ${this.now_ms} ms`)
-    this.snapshot = newest.snapshot
   }
 
   /** The next response's bytes: a fresh generation on the newest snapshot. */
@@ -123,8 +102,84 @@ export class Hovering {
     return respond(++this.#generation, this.snapshot, components)
   }
 
+  /** A second later: every field is received again, and a snapshot is taken. */
+  abstract beat(): void
+  abstract receive(bytes: Uint8Array): Publication[]
+  /** What `receive` left of its step. */
+  settle(): void {}
+}
+
+const IN_MEMORY = {
+  port: { send: () => true },
+  journal: { read: () => undefined, write: () => {} },
+  random: () => new Uint8Array(8),
+} as const
+
+/** The engine: each input is a whole step. */
+export class Hovering extends Hover {
+  readonly runtime: Runtime
+
+  constructor(catalog: Catalog, core: CoreFactory) {
+    super(catalog)
+    const coreHash = '00'.repeat(32)
+    this.runtime = new Runtime({ ...IN_MEMORY, catalog, core, coreHash, wall: () => this.now_ms, version: 'bench' })
+    this.runtime.start(this.now_ms)
+    this.runtime.connected(1, 1, this.now_ms)
+    this.beat()
+  }
+
+  beat(): void {
+    this.now_ms += 1000
+    const report = { message: 0, boot_ms: undefined, observations: this.observations, target: undefined }
+    const published = this.runtime.observe(report, this.now_ms, this.now_ms)
+    const newest = published.findLast((p) => p.topic === 'snapshot')?.value as { snapshot: string } | undefined
+    if (newest === undefined) throw new Error(`no snapshot was published at ${this.now_ms} ms`)
+    this.snapshot = newest.snapshot
+  }
+
   receive(bytes: Uint8Array): Publication[] {
     return this.runtime.receive('planner', bytes, false, this.now_ms)
+  }
+}
+
+/** What of the engine turns a response into a verdict, and stops there: nothing is offered to the gate before `settle`. */
+export class Admitting extends Hover {
+  readonly #publisher: Publisher
+  readonly #round: Round
+
+  constructor(catalog: Catalog, core: CoreFactory) {
+    super(catalog)
+    this.#publisher = new Publisher(catalog, () => this.now_ms, undefined)
+    this.#round = beginRound({
+      ...IN_MEMORY,
+      catalog,
+      core,
+      environment: '00'.repeat(32),
+      control: new Control(IN_MEMORY.journal, () => {}),
+      publisher: this.#publisher,
+      identity: { system: 1, component: 1 },
+      preflight: () => undefined,
+    })
+    this.beat()
+  }
+
+  beat(): void {
+    this.now_ms += 1000
+    const { session } = this.#round
+    for (const { field, value } of this.observations) session.core.observe(field, value, this.now_ms)
+    session.newest = session.core.snapshot(this.now_ms)
+    this.snapshot = session.snapshotName(session.newest)
+  }
+
+  receive(bytes: Uint8Array): Publication[] {
+    this.#round.admission.receive('planner', bytes, false, this.now_ms)
+    return this.#publisher.take()
+  }
+
+  override settle(): void {
+    this.#round.dispatch.offerAll(this.now_ms)
+    this.#round.ledger.tidy(this.now_ms)
+    this.#publisher.take()
   }
 }
 
