@@ -10,15 +10,17 @@ import { judgement } from './judgement.ts'
 import { observe } from './observe.ts'
 import { peers } from './peers.ts'
 import { response } from './response.ts'
+import { undigested } from './undigested.ts'
 import type { Work } from './work.ts'
 
 /** By name: each makes its works anew, with cores and engines of their own. */
-export const figures: Readonly<Record<string, () => Work[]>> = {
+export const figures: Readonly<Record<string, () => Work[] | Promise<Work[]>>> = {
   decode,
   judgement,
   admission,
   response,
   gate,
+  undigested,
   frame,
   observe,
   digest,

@@ -88,6 +88,7 @@ function judging(
   components: number,
   each: number,
   beside: readonly number[],
+  target_ms?: number,
 ): Work<void> {
   const types = Array.from({ length: TYPES }, (_, t) =>
     type(Kind.setpoint, {
@@ -105,6 +106,7 @@ function judging(
   const responses = beside.map((standing) => new Offered(types, components, each, standing))
   return {
     name: `judge: ${name}`,
+    ...(target_ms !== undefined && { target_ms }),
     before: () => {
       for (const response of responses) response.offer()
     },
@@ -123,8 +125,8 @@ export function judgement(): Work[] {
   const distance: Expression = { op: 'distance', args: [slot(0), slot(1), now(LAT), now(LON)] }
   const near = both('le', distance, num(300))
   return [
-    judging('32 components, 64 prerequisites', payload, 32, 2, [0]),
-    judging('32 components, 64 prerequisites, a distance in each', near, 32, 2, [0]),
+    judging('32 components, 64 prerequisites', payload, 32, 2, [0], 0.0015),
+    judging('32 components, 64 prerequisites, a distance in each', near, 32, 2, [0], 0.003),
     judging('256 components beside 768: 1,024, 4,096 prerequisites', payload, 256, 4, [768]),
     judging('1,024 components, 4,096 prerequisites, four responses', payload, 256, 4, [0, 256, 512, 768]),
   ]

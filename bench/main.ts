@@ -25,8 +25,8 @@ const { values, positionals } = parseArgs({
 })
 // Of a quick run the medians may be read. Its p99.9 are of a few hundred samples, so little more than its max.
 const effort: Effort = {
-  time_ms: Number(values.time ?? (values.quick ? 150 : 1000)),
-  warmup_ms: values.quick ? 50 : 300,
+  time_ms: Number(values.time ?? (values.quick ? 60 : 1000)),
+  warmup_ms: values.quick ? 20 : 300,
 }
 if (!(effort.time_ms > 0)) throw new RangeError(`--time must be a number of ms above 0, got ${values.time}`)
 for (const name of positionals) {
@@ -57,7 +57,7 @@ if (values.check) {
   const measured: (Measured & { readonly figure: string })[] = []
   for (const [figure, works] of Object.entries(figures)) {
     if (positionals.length > 0 && !positionals.includes(figure)) continue
-    for (const work of works()) {
+    for (const work of await works()) {
       once(work)
       const result = measure(work, effort)
       once(work) // still: nothing has run out, expired or filled up meanwhile

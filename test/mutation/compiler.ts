@@ -1,10 +1,9 @@
-// The core's compiler in this process, on the sources of the checkout with one of them replaced.
+// The core's compiler in this process, on the sources of the checkout with one of them replaced. The checkout is the working
+// directory, as everywhere: once compiled itself, as in a benchmark, this file lies elsewhere.
 
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import asc from 'assemblyscript/asc'
-
-const root = resolve(import.meta.dirname, '../..')
 
 /** What came of it: the module's bytes, or what the compiler says against them. */
 export type Compiled = { readonly bytes: Uint8Array<ArrayBuffer> } | { readonly error: string }
@@ -24,7 +23,7 @@ export async function compile(level: 0 | 1 | 3, file?: string, source?: string):
     readFile(name, folder) {
       if (source !== undefined && name === `assembly/${file}`) return source
       try {
-        return readFileSync(join(root, folder, name), 'utf8')
+        return readFileSync(join(folder, name), 'utf8')
       } catch {
         return null // asc looks in several places
       }

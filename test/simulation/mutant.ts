@@ -14,10 +14,10 @@ export interface Mutation {
 }
 
 /** Throws an Error where the line is not there any more, or the compiler refuses what stands instead. */
-export async function mutant({ file, line, instead }: Mutation): Promise<CoreFactory> {
-  const whole = readFileSync(new URL(`../../assembly/${file}`, import.meta.url), 'utf8')
+export async function mutant({ file, line, instead }: Mutation, level: 0 | 3 = 0): Promise<CoreFactory> {
+  const whole = readFileSync(`assembly/${file}`, 'utf8')
   if (whole.split(line).length !== 2) throw new Error(`assembly/${file} must have exactly one: ${line}`)
-  const compiled = await compile(0, file, whole.replace(line, instead))
+  const compiled = await compile(level, file, whole.replace(line, instead))
   if ('error' in compiled) throw new Error(`assembly/${file}: ${compiled.error}`)
   return coresOf(compiled.bytes)
 }
