@@ -106,9 +106,15 @@ it('who flies without rules does not load their parser: it takes a fifth of the 
     const imports = file.text.matchAll(/^(?:import|export) (?!type )(?:[^'=();]* from )?'([^']+)'/gm)
     for (const [, specifier] of imports) load(leadsTo(file, specifier!))
   }
-  load('companion/main.ts')
+  load('companion/cli.ts')
   expect(loaded).toContain('companion/daemon.ts')
   expect([...loaded].filter((path) => path.startsWith('chevrotain'))).toEqual([])
+})
+
+it('nothing is loaded before V8 is told how much memory it may take for what is young', () => {
+  const { text } = read('companion/main.ts')
+  expect([...text.matchAll(/^import .*'(.*)'/gm)].map(([, from]) => from)).toEqual(['node:v8'])
+  expect(text.indexOf('setFlagsFromString(')).toBeLessThan(text.indexOf("await import('./cli.ts')"))
 })
 
 describe('the library has no I/O, no clock, no timers, no chance', () => {

@@ -1,6 +1,0 @@
-// Loaded before everything else. V8 lets its young generation grow to 48 MB. Of what comes and goes here in a second, the size
-// with which it begins holds enough: less memory stays resident, and each collection has less to look at and ends sooner.
-
-import { setFlagsFromString } from 'node:v8'
-
-setFlagsFromString('--semi-space-growth-factor=1')
