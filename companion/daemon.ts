@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Logger, pino } from 'pino'
 import type { Catalog } from '../src/catalog/catalog.ts'
-import { CORE_HASH, loadCore, warm } from '../src/core/wasm.ts'
+import { CORE_HASH, loadCore } from '../src/core/wasm.ts'
 import type { Publication } from '../src/protocol/port.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
 import { encode } from '../src/response/write.ts'
@@ -63,8 +63,6 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   const certificates = 'certificates' in config.mqtt ? readCertificates(config.mqtt.certificates) : {}
   const journal = new FileJournal(config.journal)
   proveWritable(journal, log)
-  // The first calls of a core are slow: they happen before anybody relies on it.
-  warm()
 
   const clock = new Clock()
   const retained = new Map<string, Uint8Array>()

@@ -1,16 +1,13 @@
 // `halo run`: the daemon as a process: signals, the log on stderr, the exit code.
 
 import { pino } from 'pino'
+import { warm } from '../../src/protocol/warmup.ts'
 import { loadConfig } from '../config.ts'
 import { startDaemon } from '../daemon.ts'
-import { warmUp } from '../warmup.ts'
 import { Watchdog } from '../watchdog.ts'
 
 /** What a reader of the log that has stopped reading can cost, bytes; beyond that lines are dropped, never flight. */
 const BACKLOG_BYTES = 1 << 20
-
-/** From here on the engine gets little faster, and this takes less than a second. */
-const WARM_UP_ROUNDS = 1_000
 
 /** Runs until a signal or a fatal error and gives the exit code. Throws where it cannot start. */
 export async function run(file: string): Promise<number> {
@@ -19,7 +16,7 @@ export async function run(file: string): Promise<number> {
   stderr.on('error', () => {}) // nor does one that has gone away
   const log = pino({ level: config.log.level, base: { vehicle: config.vehicle } }, stderr)
   const watchdog = Watchdog.of(process.env, (message) => log.error({ event: 'watchdog', message }))
-  warmUp(WARM_UP_ROUNDS)
+  warm() // before anybody relies on it
   const daemon = await startDaemon(config, { log, alive: (now_ms) => watchdog?.alive(now_ms) })
   let signals = 0
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {

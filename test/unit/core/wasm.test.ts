@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { CANDIDATES_MAX, Kind, PREREQUISITES_MAX, Reason } from '../../../build/abi.ts'
 import { type Candidate, standing } from '../../../src/core/core.ts'
-import { CORE_HASH, loadCore, warm } from '../../../src/core/wasm.ts'
+import { CORE_HASH, loadCore } from '../../../src/core/wasm.ts'
 import { batch, candidate, field, image, load, type } from '../../oracle/sketch.ts'
 
 const payload = [{ name: 'text', kind: 'string', optional: false } as const]
@@ -12,10 +12,6 @@ test('the hash is that of the file', () => {
   const file = readFileSync(new URL('../../../build/core.wasm', import.meta.url))
   expect(CORE_HASH).toBe(createHash('sha256').update(file).digest('hex'))
   expect(load(loadCore, image([], [])).hash).toBe(CORE_HASH)
-})
-
-test('it warms up', () => {
-  expect(warm).not.toThrow()
 })
 
 const offered: readonly (readonly [string, readonly Candidate[], string])[] = [

@@ -1,8 +1,8 @@
 // A warm-up in which nothing crosses would warm up the way of a refusal.
 
 import { expect, test } from 'vitest'
-import { warmUp } from '../../../companion/warmup.ts'
+import { warm } from '../../../src/protocol/warmup.ts'
 
 test('every response of the warm-up is judged whole: the frame of its action would leave', () => {
-  expect(warmUp(200)).toBe(200)
+  expect(warm(200)).toBe(200)
 })
