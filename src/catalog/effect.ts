@@ -168,9 +168,11 @@ function loadMavCmd(shape: MavCmdShape, path: Path, effect: ActionEffect, settin
 
 /** Verbs can be given again, and are guarded by modes; and a frame sent a second time might release a second time. */
 function checkIrreversible(shape: ActionEffect, { problem }: Setting): void {
-  if (!shape.irreversible) return
-  if (typeof shape.command === 'string') problem(['irreversible'], 'belongs to a mav_cmd only', 'key')
-  if (shape.retransmit) problem(['retransmit'], 'what is irreversible is sent once: leave this key out', 'key')
+  if (shape.irreversible !== undefined && typeof shape.command === 'string') {
+    problem(['irreversible'], 'belongs to a mav_cmd only', 'key')
+  }
+  if (shape.irreversible && shape.retransmit)
+    problem(['retransmit'], 'what is irreversible is sent once: leave this key out', 'key')
 }
 
 /**

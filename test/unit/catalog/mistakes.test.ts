@@ -249,7 +249,7 @@ const EFFECTS: readonly Mistake[] = [
   ],
   [
     '      command: hold\n',
-    '      command: hold\n      ¦irreversible: true\n',
+    '      command: hold\n      ¦irreversible: false\n',
     'components.hold.effect.irreversible',
     'belongs to a mav_cmd only',
   ],
