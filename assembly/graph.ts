@@ -137,8 +137,8 @@ export function addEdge(to: u32): void {
   store<u32>(ROWS_AT + (<usize>nodes << 2), edge + 1)
   if (to == UNKNOWN) return
   descends = descends && rank(to) < rank(node)
-  // Where all edges descend, what a standing component rests on is complete before it.
-  if (node >= candidates && to < node && isMarked(to, OPEN_ACTION | RESTS_ON_ACTION)) setMark(node, RESTS_ON_ACTION)
+  // Where all edges descend, a standing component's prerequisites were marked before it.
+  if (to < node && isMarked(to, OPEN_ACTION | RESTS_ON_ACTION)) setMark(node, RESTS_ON_ACTION)
 }
 
 /** Standing components first, then the candidates. */
