@@ -69,28 +69,24 @@ function rests(record: usize, type: u32, i: u32): u32 {
   return slot < INSTANCES_MAX && sequenceOf(slot) == prerequisiteSequence(record, type, i) ? slot : NOWHERE
 }
 
-/** prerequisite_failed: one ended without its phase, or is gone (G1). */
-function failed(record: usize, type: u32): Reason {
-  for (let i: u32 = 0; i < prerequisiteCount(record); i++) {
-    const slot = rests(record, type, i)
-    if (slot != NOWHERE && (reachedBy(slot) >= prerequisitePhase(record, type, i) || !hasEnded(slot))) continue
-    detail = prerequisiteSequence(record, type, i)
-    return Reason.prerequisite_failed
-  }
-  return Reason.none
-}
-
-/** prerequisite_not_ready, or approval_pending when only requests are missing (G1). `failed` came before. */
-function notReady(record: usize, type: u32): Reason {
+/**
+ * prerequisite_failed: one ended without its phase, or is gone. Otherwise, with the first that is missing,
+ * prerequisite_not_ready, or approval_pending when only requests are missing (G1).
+ */
+function missing(record: usize, type: u32): Reason {
   let reason = Reason.none
   for (let i: u32 = 0; i < prerequisiteCount(record); i++) {
     const slot = rests(record, type, i)
-    if (reachedBy(slot) >= prerequisitePhase(record, type, i)) continue
+    if (slot != NOWHERE && reachedBy(slot) >= prerequisitePhase(record, type, i)) continue
+    const sequence = prerequisiteSequence(record, type, i)
+    if (slot == NOWHERE || hasEnded(slot)) {
+      detail = sequence
+      return Reason.prerequisite_failed
+    }
     const request = kindOf(typeOf(slot)) == Kind.request
-    if (request && reason != Reason.none) continue
-    detail = prerequisiteSequence(record, type, i)
-    if (!request) return Reason.prerequisite_not_ready
-    reason = Reason.approval_pending
+    if (reason == Reason.prerequisite_not_ready || (request && reason != Reason.none)) continue
+    detail = sequence
+    reason = request ? Reason.approval_pending : Reason.prerequisite_not_ready
   }
   return reason
 }
@@ -147,9 +143,9 @@ export function rehearse(sequence: u32, barriers: u32, now_ms: f64): Decision {
   const record = recordOf(slot)
   if (!isIntact(record, recordLength(slot), digestOf(slot))) return deny(slot, Reason.binding_mismatch, -1)
   const type = recordType(record)
-  if (failed(record, type) != Reason.none) return deny(slot, Reason.prerequisite_failed, detail)
 
-  reason = notReady(record, type)
+  reason = missing(record, type)
+  if (reason == Reason.prerequisite_failed) return deny(slot, reason, detail)
   if (reason != Reason.none) return say(Decision.defer, reason, detail)
   const frames = frameCount(type)
   room = frames == 0 ? 0 : freeLease()
@@ -205,7 +201,7 @@ export function frame(sequence: u32, index: u32, barriers: u32, now_ms: f64, sta
   assert(held >= 0)
   if (!leaseIntact(held, slot)) return deny(slot, Reason.binding_mismatch, -1)
   const type = recordType(record)
-  if (failed(record, type) != Reason.none) return deny(slot, Reason.prerequisite_failed, detail)
+  if (missing(record, type) == Reason.prerequisite_failed) return deny(slot, Reason.prerequisite_failed, detail)
 
   const streamed = kindOf(type) == Kind.setpoint
   if ((barriers & NOT_IN_CONTROL) != 0) return deny(slot, Reason.not_in_control, -1)
