@@ -180,8 +180,8 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
     guarantee: 'G1',
     core: {
       file: 'gate.ts',
-      line: 'if (reachedBy(slot) >= prerequisitePhase(record, type, i)) continue\n    const request',
-      instead: 'if (reachedBy(slot) >= Phase.retained) continue\n    const request',
+      line: 'if (slot != NOWHERE && reachedBy(slot) >= prerequisitePhase(record, type, i)) continue',
+      instead: 'if (slot != NOWHERE && reachedBy(slot) >= Phase.retained) continue',
     },
   },
   'a mandatory prerequisite need not be named': {
