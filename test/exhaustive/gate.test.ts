@@ -269,6 +269,7 @@ describe.each(cores)('%s', (_, make) => {
       ['i16', -32768, true],
       ['i16', -32769, false],
       ['i16', 32768, false],
+      ['u32', 0, true],
       ['u32', 4294967295, true],
       ['u32', 4294967296, false],
       ['u32', -1, false],

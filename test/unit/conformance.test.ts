@@ -216,6 +216,66 @@ describe.each(cores)('%s', (_, make) => {
     expect(said(Reason.type_not_permitted)).toEqual({ ...no, reason: Reason.prerequisite_missing, detail: 1 })
   })
 
+  test('G1: of several mandatory types each must be named, and the first that is not is', () => {
+    const mayRequire = [1, 2].map((t) => ({ type: t, phase: Phase.released }))
+    const core = load(
+      make,
+      image([], [type(Kind.notice, { mayRequire, requires: [1, 2] }), type(Kind.notice), type(Kind.notice)]),
+    )
+    core.snapshot(0)
+    const said = (requires: readonly number[]) =>
+      core.admit(batch(1, [candidate(0, { requires }), candidate(1), candidate(2)]), 0)[0]!
+    expect(said([1])).toMatchObject({ reason: Reason.prerequisite_missing, detail: 2 })
+    expect(said([2])).toMatchObject({ reason: Reason.prerequisite_missing, detail: 1 })
+    expect(said([2, 1])).toMatchObject({ reason: Reason.none })
+  })
+
+  test('G1: a report that is only needed as retained is not judged again before it is released', () => {
+    const good = both('ge', now(LEVEL), num(1))
+    const mayRequire = [{ type: 0, phase: Phase.retained }]
+    const core = load(
+      make,
+      image(FIELDS, [type(Kind.report, { support: clauses(good) }), type(Kind.notice, { mayRequire })]),
+    )
+    core.observe(LEVEL, 1, 0)
+    core.snapshot(0)
+    const two = [candidate(0), candidate(1, { requires: [0] }), candidate(1, { requires: [0] })]
+    const [report, early, late] = retain(core, batch(1, two), 0) as [number, number, number]
+    core.gate(report, 0, 0, 0)
+    core.observe(LEVEL, 0, 1)
+    expect(core.gate(early, 0, 1, 0).decision).toBe('allow')
+    core.reach(report, Phase.released)
+    expect(core.gate(late, 0, 1, 0)).toMatchObject({ decision: 'deny', reason: Reason.prerequisite_lost })
+  })
+
+  test('G1: what rests on an instance that is forgotten has failed, the first of a session too, at the gate and in a lease', () => {
+    const mayRequire = [{ type: 0, phase: Phase.released }]
+    const effect = { frames: [frame([entry(0, 'u8', num(1))], { sends: 2 })] }
+    const core = load(make, image([], [type(Kind.notice), type(Kind.setpoint, { mayRequire, ...effect })]))
+    core.snapshot(0)
+    const three = [candidate(0), candidate(1, { requires: [0] }), candidate(1, { requires: [0] })]
+    const [notice, flying, waiting] = retain(core, batch(1, three), 0) as [number, number, number]
+    core.gate(notice, 0, 0, 0)
+    core.reach(notice, Phase.released)
+    expect(core.gate(flying, 0, 0, 0).decision).toBe('allow')
+    core.end(notice, Phase.completed)
+    core.release(notice)
+    const failed = { decision: 'deny', reason: Reason.prerequisite_failed, detail: notice }
+    expect(core.gate(waiting, 0, 0, 0)).toMatchObject(failed)
+    expect(core.frame(flying, 0, 0, 0, 0)).toMatchObject(failed)
+  })
+
+  test('G5: a command is not sent again once what its frame refers to is stale', () => {
+    const frames = [frame([entry(0, 'f32', now(LEVEL))], { sends: 3 })]
+    const core = load(make, image(FIELDS, [type(Kind.command, { tolerance: [{ field: LEVEL, value: 1 }], frames })]))
+    core.observe(LEVEL, 5, 0)
+    core.snapshot(0)
+    const [sequence] = retain(core, batch(1, [candidate(0)]), 0) as [number]
+    expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
+    expect(core.frame(sequence, 0, 0, 100, 0).decision).toBe('allow')
+    expect(core.frame(sequence, 0, 0, 101, 0)).toMatchObject({ reason: Reason.state_stale, detail: LEVEL })
+  })
+
   test('G3: more leases than there is room for wait, and go on when one ends', () => {
     const core = load(make, image([], [type(Kind.setpoint, { frames: [frame([entry(0, 'u8', num(1))])] })]))
     core.snapshot(0)

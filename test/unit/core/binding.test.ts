@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { Kind, Phase, Reason, Validity } from '../../../build/abi.ts'
+import {
+  Kind,
+  PAYLOAD_BYTES_MAX,
+  Phase,
+  PLAN_BYTES_MAX,
+  PREREQUISITES_MAX,
+  Reason,
+  TEXT_BYTES_MAX,
+  Validity,
+} from '../../../build/abi.ts'
 import type { Admitted, Core } from '../../../src/core/core.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
 import {
@@ -147,6 +156,31 @@ test('G2: the record has the version of each discrete field of the footprint, in
   const cites = [2, 5, 7].length
   const versions = core.record(sequence).subarray(80 + 16 * cites, 80 + 16 * cites + 4 * 8)
   expect([...new Uint32Array(versions.slice().buffer)]).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+})
+
+test('G2: the longest record that there can be is bound, and crosses', () => {
+  const fields = Array.from({ length: 26 }, (_, f) => field(`f${f}`, 1000))
+  const payload = Array.from({ length: 31 }, (_, s) =>
+    s === 0
+      ? ({ name: 'text', kind: 'string', optional: false } as const)
+      : ({ name: `s${s}`, kind: 'number', optional: false } as const),
+  )
+  const mayRequire = [{ type: 1, phase: Phase.retained }]
+  const all = fields.map((_, f) => both('ge', cited(f), num(0))).reduce((a, b) => both('and', a, b))
+  const long = type(Kind.notice, { payload, support: clauses(all), mayRequire })
+  const core = load(loadCore, image(fields, [long, type(Kind.notice)]))
+  for (const f of fields.keys()) core.observe(f, 1, 0)
+  core.snapshot(0)
+  const others = Array.from({ length: PREREQUISITES_MAX }, () => candidate(1))
+  const longest = candidate(0, {
+    id: 'i'.repeat(TEXT_BYTES_MAX),
+    payload: ['x'.repeat(PAYLOAD_BYTES_MAX), ...Array(30).fill(1)],
+    requires: others.map((_, i) => i),
+  })
+  const sequences = retain(core, batch(1, [...others, longest], { plan: 'p'.repeat(PLAN_BYTES_MAX) }), 0)
+  const sequence = sequences.at(-1)!
+  expect(core.record(sequence)).toHaveLength(2473)
+  expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
 })
 
 test('G2: whichever byte of the record is flipped between admission and gate, the gate denies', () => {

@@ -38,6 +38,8 @@ describe('G5: a program is proven when it is loaded', () => {
     ['a slot that does not exist', 'slot_out_of_range', support, [[Op.payload, 2]]],
     ['a string as a number', 'slot_of_other_kind', support, [[Op.payload, 1]]],
     ['a number as a string', 'slot_of_other_kind', support, [[Op.text, 0, 0]]],
+    ['the length of a slot that does not exist', 'slot_out_of_range', support, [[Op.length, 2]]],
+    ['the length of a number', 'slot_of_other_kind', support, [[Op.length, 0]]],
     ['state in a payload bound', 'not_allowed_here', bounds, [[Op.now, 0]]],
     ['elapsed() outside done', 'not_allowed_here', support, [[Op.elapsed]]],
     ['the target outside a frame', 'not_allowed_here', done, [[Op.target, 0]]],

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { Kind, Reason, SNAPSHOTS_MAX } from '../../../build/abi.ts'
-import { CorePoisoned } from '../../../src/core/core.ts'
+import { type Core, CorePoisoned } from '../../../src/core/core.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
-import { batch, candidate, field, image, load, type } from '../../oracle/sketch.ts'
+import { batch, candidate, field, image, load, retain, type } from '../../oracle/sketch.ts'
 
 const DISCRETE = 0
 const CONTINUOUS = 1
@@ -49,6 +49,25 @@ test(`the newest ${SNAPSHOTS_MAX} snapshots are kept, and only those can be cite
   expect(core.taken(SNAPSHOTS_MAX + 2)).toBeUndefined()
   expect(() => core.admit(batch(1, [candidate(0)]), 300)).toThrow('snapshot 1 is not kept')
   expect(core.admit(batch(2, [candidate(0)]), 300)[0]!.reason).toBe(Reason.none)
+})
+
+test('G5: every call that judges the present takes a later now, or traps', () => {
+  const calls: readonly ((core: Core) => unknown)[] = [
+    (core) => core.read(DISCRETE, 9),
+    (core) => core.snapshot(9),
+    (core) => core.admit(batch(1, []), 9),
+    (core) => core.gate(1, 0, 9, 0),
+    (core) => core.rehearse(1, 0, 9),
+    (core) => core.frame(1, 0, 0, 9, 0),
+    (core) => core.done(1, 0, 9),
+  ]
+  for (const call of calls) {
+    const core = fresh()
+    core.snapshot(0)
+    retain(core, batch(1, [candidate(0)]), 0)
+    core.read(DISCRETE, 10)
+    expect(() => call(core), String(call)).toThrow(CorePoisoned)
+  }
 })
 
 test.each([
