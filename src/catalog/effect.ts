@@ -105,7 +105,10 @@ function loadAction(shape: ActionEffect, setting: Setting): LoadedEffect | undef
   for (const key of ['rate', 'dwell'] as const) {
     if (shape[key] !== undefined) setting.problem([key], 'belongs to a setpoint only', 'key')
   }
-  checkIrreversible(shape, setting)
+  if (shape.irreversible && shape.retransmit) {
+    // A frame sent a second time might release a second time.
+    setting.problem(['retransmit'], 'what is irreversible is sent once: leave this key out', 'key')
+  }
   const { command } = shape
   const loaded =
     typeof command === 'string'
@@ -121,6 +124,7 @@ function loadAction(shape: ActionEffect, setting: Setting): LoadedEffect | undef
 type LoadedLease = Lease & { readonly frames: readonly FrameImage[] }
 
 function loadVerb(verb: Verb, shape: ActionEffect, setting: Setting): LoadedLease | undefined {
+  refuseIrreversible(shape, setting)
   const { steps, leads, endsWithHold, undo, payload } = setting.profile.verbs[verb]
   if (!needs(payload, verb, ['command'], setting)) return undefined
   const loaded = loadSteps(steps(hasIn(setting)), shape.retransmit ?? 0, setting, ['command'])
@@ -166,13 +170,9 @@ function loadMavCmd(shape: MavCmdShape, path: Path, effect: ActionEffect, settin
   return loaded && { ...loaded, leads: [], endsWithHold: false, undo: NO_UNDO, ...ending(effect) }
 }
 
-/** Verbs can be given again, and are guarded by modes; and a frame sent a second time might release a second time. */
-function checkIrreversible(shape: ActionEffect, { problem }: Setting): void {
-  if (shape.irreversible !== undefined && typeof shape.command === 'string') {
-    problem(['irreversible'], 'belongs to a mav_cmd only', 'key')
-  }
-  if (shape.irreversible && shape.retransmit)
-    problem(['retransmit'], 'what is irreversible is sent once: leave this key out', 'key')
+/** Setpoints are streamed; verbs can be given again, and are guarded by modes. */
+function refuseIrreversible(shape: ActionEffect, { problem }: Setting): void {
+  if (shape.irreversible !== undefined) problem(['irreversible'], 'belongs to a mav_cmd only', 'key')
 }
 
 /**
@@ -218,7 +218,7 @@ function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting)
     if (shape[key] === undefined) setting.problem([], `a setpoint needs \`${key}\`: it never ends by itself`, 'key')
   }
   if (shape.retransmit !== undefined) setting.problem(['retransmit'], 'belongs to a command only', 'key')
-  if (shape.irreversible !== undefined) setting.problem(['irreversible'], 'belongs to a mav_cmd only', 'key')
+  refuseIrreversible(shape, setting)
   for (const key of ['otherwise', 'then'] as const) {
     if (kept && shape[key] === 'none')
       setting.problem([key], `${profile.name} flies on to a ${name} for ever: it must end with hold, land or return`)
