@@ -44,10 +44,9 @@ export function admitAll(make: CoreFactory, name: string): Work<readonly Admitte
   const flying = new Flying(make)
   const part = legs(CANDIDATES_MAX, 4 * CANDIDATES_MAX)
   // Only their sequences differ from round to round: what an agent's plan is made of is not what is measured here.
-  const all = Array.from({ length: INSTANCES_MAX / CANDIDATES_MAX }, (_, r) =>
-    stood(part, Array(CANDIDATES_MAX).fill(0), r * CANDIDATES_MAX),
-  ).flat() as { sequence: number; requires: readonly number[] }[]
-  const responses = Array.from({ length: INSTANCES_MAX / CANDIDATES_MAX }, (_, r) => all.slice(0, r * CANDIDATES_MAX))
+  const before = Array.from({ length: INSTANCES_MAX / CANDIDATES_MAX }, (_, r) => r * CANDIDATES_MAX)
+  const standing = before.flatMap((n) => stood(part, Array(CANDIDATES_MAX).fill(0), n).map((each) => ({ ...each })))
+  const responses = before.map((n) => standing.slice(0, n))
   let admitted: Admitted[] = []
   return {
     name: `admit: ${name}`,
@@ -56,7 +55,7 @@ export function admitAll(make: CoreFactory, name: string): Work<readonly Admitte
       admitted = []
       for (const kept of responses) {
         for (const each of flying.admit(part, kept)) {
-          all[admitted.length]!.sequence = each.sequence
+          standing[admitted.length]!.sequence = each.sequence
           admitted.push(each)
         }
       }

@@ -106,7 +106,7 @@ function judging(
   const responses = beside.map((standing) => new Offered(types, components, each, standing))
   return {
     name: `judge: ${name}`,
-    ...(target_ms !== undefined && { target_ms }),
+    target_ms,
     before: () => {
       for (const response of responses) response.offer()
     },

@@ -39,7 +39,7 @@ export function observe(): Work[] {
     ] as const
     return {
       name: `observe: one GLOBAL_POSITION_INT, ${name}`,
-      ...(target_ms !== undefined && { target_ms }),
+      target_ms,
       // The rest of the vehicle's state stays fresh, so that what is measured is a position that counts.
       before: () => {
         hovering.beat()

@@ -7,15 +7,15 @@
 import { loadCore } from '../src/core/wasm.ts'
 import type { Publication } from '../src/protocol/port.ts'
 import { oracle } from '../test/oracle/oracle.ts'
-import { Admitting, exampleCatalog, Hovering, retainsAll, sortie } from './sortie.ts'
+import { Admitting, exampleCatalog, type Hover, Hovering, retainsAll, sortie } from './sortie.ts'
 import type { Work } from './work.ts'
 
-function work(what: string, n: number, engine: Hovering | Admitting, target_ms?: number): Work<Publication[]> {
+function work(what: string, n: number, engine: Hover, target_ms?: number): Work<Publication[]> {
   const components = sortie(n)
   let bytes: Uint8Array = new Uint8Array()
   return {
     name: `${what}: ${n} components, ${2 * n} prerequisites`,
-    ...(target_ms !== undefined && { target_ms }),
+    target_ms,
     before: () => {
       engine.beat()
       bytes = engine.next(components)

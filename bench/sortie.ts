@@ -80,8 +80,7 @@ const WORLD: Readonly<Record<string, number>> = {
 }
 
 /** What a hovering vehicle reports in a second, and who hears it. Only `beat` lets time pass, so every response has a snapshot. */
-abstract class Hover {
-  readonly catalog: Catalog
+export abstract class Hover {
   now_ms = 1000
   /** The newest one's name. */
   snapshot = ''
@@ -89,7 +88,6 @@ abstract class Hover {
   #generation = 0
 
   constructor(catalog: Catalog) {
-    this.catalog = catalog
     this.observations = Object.entries(WORLD).map(([name, value]) => {
       const field = catalog.fields.findIndex((f) => f.name === name)
       if (field < 0) throw new Error(`the catalog has no field ${name}`)
@@ -103,7 +101,13 @@ abstract class Hover {
   }
 
   /** A second later: every field is received again, and a snapshot is taken. */
-  abstract beat(): void
+  beat(): void {
+    this.now_ms += 1000
+    this.snapshot = this.observe()
+  }
+
+  /** Receives every field, and names the snapshot taken behind it. */
+  protected abstract observe(): string
   abstract receive(bytes: Uint8Array): Publication[]
   /** What `receive` left of its step. */
   settle(): void {}
@@ -128,13 +132,12 @@ export class Hovering extends Hover {
     this.beat()
   }
 
-  beat(): void {
-    this.now_ms += 1000
+  protected observe(): string {
     const report = { message: 0, boot_ms: undefined, observations: this.observations, target: undefined }
     const published = this.runtime.observe(report, this.now_ms, this.now_ms)
     const newest = published.findLast((p) => p.topic === 'snapshot')?.value as { snapshot: string } | undefined
     if (newest === undefined) throw new Error(`no snapshot was published at ${this.now_ms} ms`)
-    this.snapshot = newest.snapshot
+    return newest.snapshot
   }
 
   receive(bytes: Uint8Array): Publication[] {
@@ -163,12 +166,11 @@ export class Admitting extends Hover {
     this.beat()
   }
 
-  beat(): void {
-    this.now_ms += 1000
+  protected observe(): string {
     const { session } = this.#round
     for (const { field, value } of this.observations) session.core.observe(field, value, this.now_ms)
     session.newest = session.core.snapshot(this.now_ms)
-    this.snapshot = session.snapshotName(session.newest)
+    return session.snapshotName(session.newest)
   }
 
   receive(bytes: Uint8Array): Publication[] {

@@ -12,7 +12,7 @@ export interface Work<T = unknown> {
   /** What the paper reports for the same, ms. */
   readonly paper_ms?: number
   /** What this project promises itself for the median, ms. */
-  readonly target_ms?: number
+  readonly target_ms?: number | undefined
   /** Prepares one sample; not timed. */
   before?(): void
   run(): T
