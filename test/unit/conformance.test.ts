@@ -39,6 +39,16 @@ const SAME_CHAIN = 4096
 const MODE = 0
 const LEVEL = 1
 const FIELDS = [field('mode', 100, true), field('level', 100)]
+/** A notice, a command, and a setpoint whose gate clause never holds; notice and setpoint may rest on any. */
+const ANY = [0, 1, 2].map((t) => ({ type: t, phase: t === 0 ? Phase.released : Phase.completed }))
+const GUARDED = image(
+  [],
+  [
+    type(Kind.notice, { mayRequire: ANY }),
+    type(Kind.command),
+    type(Kind.setpoint, { gate: clauses(both('gt', num(0), num(1))), mayRequire: ANY }),
+  ],
+)
 
 describe.each(cores)('%s', (_, make) => {
   test('G5: a value is usable up to its age and stale after it, unknown before the first and after one not finite', () => {
@@ -141,17 +151,7 @@ describe.each(cores)('%s', (_, make) => {
   })
 
   test('G1: gate clauses wait while it rests, however far, on an action that is not completed', () => {
-    const never = clauses(both('gt', num(0), num(1)))
-    const all = [0, 1, 2].map((t) => ({ type: t, phase: t === 0 ? Phase.released : Phase.completed }))
-    const what = image(
-      [],
-      [
-        type(Kind.notice, { mayRequire: all }),
-        type(Kind.command),
-        type(Kind.setpoint, { gate: never, mayRequire: all }),
-      ],
-    )
-    const core = load(make, what)
+    const core = load(make, GUARDED)
     core.snapshot(0)
     const reasons = (said: ReturnType<Core['admit']>): Reason[] => said.map(({ reason }) => reason)
     const notice = candidate(0)
@@ -169,16 +169,7 @@ describe.each(cores)('%s', (_, make) => {
   })
 
   test.each(['behind it', 'before it'])('G1: and so through components that stand, told of %s', (order) => {
-    const all = [0, 1, 2].map((t) => ({ type: t, phase: t === 0 ? Phase.released : Phase.completed }))
-    const what = image(
-      [],
-      [
-        type(Kind.notice, { mayRequire: all }),
-        type(Kind.command),
-        type(Kind.setpoint, { gate: clauses(both('gt', num(0), num(1))), mayRequire: all }),
-      ],
-    )
-    const core = load(make, what)
+    const core = load(make, GUARDED)
     core.snapshot(0)
     const chain = [candidate(1), candidate(0, { requires: [0] }), candidate(0, { requires: [1] })]
     const [action, near, far] = retain(core, batch(1, chain), 0) as [number, number, number]
