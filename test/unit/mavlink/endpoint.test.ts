@@ -332,7 +332,11 @@ describe.skipIf(!hasPtys())('endpoint, serial', () => {
     expect(d.received.toString('hex')).toBe('01020a0d1113')
   })
 
-  it('G5: drops a full link: the rest of a frame never follows, nor anything else of before', async () => {
+  // The kernel carries bytes from one end of a pty to the other in its own time. Where it has carried all of them before the
+  // flush, there is nothing to be thrown away, and the test is made again.
+  it('G5: drops a full link: the rest of a frame never follows, nor anything else of before', {
+    retry: 4,
+  }, async () => {
     const d = await device()
     await d.plug()
     const e = await endpoint(at(d))
