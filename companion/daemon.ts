@@ -12,10 +12,11 @@ import type { Publication } from '../src/protocol/port.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
 import { encode } from '../src/response/write.ts'
 import { Adapter } from './adapter/adapter.ts'
+import { Backlog } from './backlog.ts'
 import { Clock } from './clock.ts'
 import { type Config, readCatalog, readPolicy } from './config.ts'
 import { FileJournal } from './journal.ts'
-import { openEndpoint } from './mavlink/endpoint.ts'
+import { type EndpointListener, openEndpoint } from './mavlink/endpoint.ts'
 import { Link } from './mavlink/link.ts'
 import { Preflight } from './mavlink/preflight.ts'
 import { readKey, Signing } from './mavlink/signing.ts'
@@ -65,6 +66,8 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   proveWritable(journal, log)
 
   const clock = new Clock()
+  // The client hands out one message a turn: only a turn without any found nothing waiting.
+  const messages = new Backlog(clock, 1)
   const retained = new Map<string, Uint8Array>()
   const statustext = new Statustext()
   let client: Client | undefined
@@ -110,10 +113,9 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
 
   const embedded = 'embedded' in config.mqtt ? config.mqtt.embedded : undefined
   const broker = embedded === undefined ? undefined : await startBroker(embedded).catch(says('mqtt.embedded', embedded))
-  const endpoint = await openEndpoint(config.mavlink.endpoint, {
+  const listener: EndpointListener = {
     recognises: (datagram) => link.recognises(datagram),
-    receive: (bytes) => {
-      const received_ms = clock.turn()
+    receive: (bytes, received_ms) => {
       let good = false
       guarded(() => {
         good = link.receive(bytes, received_ms)
@@ -125,7 +127,8 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       if (reason !== lost) log.warn({ event: 'mavlink', message: `${config.mavlink.endpoint}: ${reason}` })
       lost = reason
     },
-  }).catch(async (error: Error) => {
+  }
+  const endpoint = await openEndpoint(config.mavlink.endpoint, listener, clock).catch(async (error: Error) => {
     await broker?.close()
     return says('mavlink.endpoint', config.mavlink.endpoint)(error)
   })
@@ -202,7 +205,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   }
 
   function hear(topic: Topic, bytes: Uint8Array, isRetained: boolean): void {
-    const received_ms = clock.turn()
+    const received_ms = messages.piece()
     // An empty payload is how a retained message is cleared: it says nothing.
     if (!('name' in topic) || stopBy_ms < Infinity || bytes.length === 0) return
     const { kind, name } = topic
@@ -215,7 +218,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   }
 
   function tick(): void {
-    clock.turn()
+    messages.look()
     apply((now_ms) => runtime.tick(now_ms))
     guarded(() => {
       const now_ms = clock.now()

@@ -7,14 +7,19 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, type Socket as TcpSocket } from 'node:net'
+import { Backlog } from '../backlog.ts'
+import type { Clock } from '../clock.ts'
 import { type NetworkAddress, parseAddress } from './address.ts'
 import { Backoff } from './backoff.ts'
 
 export interface EndpointListener {
   /** Whether a datagram comes from the autopilot, asked for `udpin` while there is no peer; a `Link` answers. */
   recognises(datagram: Uint8Array): boolean
-  /** A datagram of the peer, or the next bytes of the stream. False: nothing in it is good. */
-  receive(bytes: Uint8Array): boolean
+  /**
+   * A datagram of the peer, or the next bytes of the stream, and since when at the longest they may have lain in the kernel.
+   * False: nothing in it is good.
+   */
+  receive(bytes: Uint8Array, received_ms: number): boolean
   /** Why there is no link, for people; again at each attempt that fails. */
   lost(reason: string): void
 }
@@ -29,27 +34,40 @@ export interface Endpoint {
   readonly port: number
   /** Puts the bytes on the wire before it returns, or returns false. */
   transmit(bytes: Uint8Array): boolean
-  /** Lets go of a silent peer, opens again what has broken. Call it a few times a second. */
+  /**
+   * Lets go of a silent peer, opens again what has broken. What is received is older by up to the time between two ticks: call
+   * it a hundred times a second.
+   */
   tick(now_ms: number): void
   close(): Promise<void>
 }
 
 /** A peer that has been silent for so long may have come back from another port: after a reboot it does. */
 const SILENCE_ms = 3000
+/** The event loop takes no more datagrams than this off a socket in one turn. */
+const DATAGRAMS = 32
+/** A read of a stream that brought so much may come from a closed window, behind which the sender holds more that is as old. */
+const STREAM_BYTES = 16_384
+const REFILL_ms = 250
 
 /**
  * Throws for a URL that cannot be opened; a `tcpout` that nobody answers yet, or a `serial` whose device is not there yet, is
  * tried again at each `tick` that is due. `random` (0 to 1) spreads these attempts.
  */
-export async function openEndpoint(url: string, listener: EndpointListener, random = Math.random): Promise<Endpoint> {
+export async function openEndpoint(
+  url: string,
+  listener: EndpointListener,
+  clock: Pick<Clock, 'now'>,
+  random = Math.random,
+): Promise<Endpoint> {
   const address = parseAddress(url)
   const backoff = new Backoff(random)
   if (address.kind === 'serial') {
     const { Serial } = await import('./serial.ts')
-    return Serial.open(url, address, listener, backoff)
+    return Serial.open(url, address, listener, clock, backoff)
   }
-  if (address.kind === 'tcpout') return new TcpOut(url, address, listener, backoff)
-  const endpoint = new (address.kind === 'udpin' ? UdpIn : UdpOut)(url, address, listener, backoff)
+  if (address.kind === 'tcpout') return new TcpOut(url, address, listener, clock, backoff)
+  const endpoint = new (address.kind === 'udpin' ? UdpIn : UdpOut)(url, address, listener, clock, backoff)
   await endpoint.open()
   return endpoint
 }
@@ -78,16 +96,25 @@ abstract class Udp implements Endpoint {
   protected readonly listener: EndpointListener
   protected socket: UdpSocket | undefined
   protected peered = false
+  readonly #clock: Pick<Clock, 'now'>
   readonly #backoff: Backoff
+  #backlog: Backlog | undefined
   #closed = false
   #opening = false
   /** A port that the kernel chose stays ours: PX4 answers for ever to the one that it heard first. */
   #bound: number | undefined
 
-  constructor(url: string, address: NetworkAddress, listener: EndpointListener, backoff: Backoff) {
+  constructor(
+    url: string,
+    address: NetworkAddress,
+    listener: EndpointListener,
+    clock: Pick<Clock, 'now'>,
+    backoff: Backoff,
+  ) {
     this.url = url
     this.address = address
     this.listener = listener
+    this.#clock = clock
     this.#backoff = backoff
   }
 
@@ -100,7 +127,10 @@ abstract class Udp implements Endpoint {
   }
 
   async open(): Promise<void> {
+    const backlog = new Backlog(this.#clock, DATAGRAMS)
     const socket = createSocket('udp4')
+    // Whoever sent it: each that is passed by was one of the batch.
+    socket.on('message', (datagram, sender) => this.receive(socket, datagram, sender, backlog.piece()))
     try {
       const { host, port } = this.local
       socket.bind(this.#bound ?? port, host)
@@ -110,12 +140,17 @@ abstract class Udp implements Endpoint {
       socket.close()
       throw error
     }
-    // A peer that is gone answers with ICMP, which the socket reports as an error: silence shows the same.
-    socket.on('error', () => {})
+    // A peer that is gone answers with ICMP, which the socket reports as an error: silence shows the same. The loop reads no
+    // further in that turn.
+    socket.on('error', () => backlog.piece(true))
     this.#bound = socket.address().port
     this.#backoff.reset()
-    if (this.#closed) socket.close()
-    else this.socket = socket
+    if (this.#closed) {
+      socket.close()
+      return
+    }
+    this.socket = socket
+    this.#backlog = backlog
   }
 
   transmit(bytes: Uint8Array): boolean {
@@ -135,8 +170,10 @@ abstract class Udp implements Endpoint {
   }
 
   tick(now_ms: number): void {
-    if (this.socket !== undefined) this.listen(now_ms)
-    else if (!this.#opening && this.#backoff.due(now_ms)) this.reopen()
+    if (this.socket !== undefined) {
+      this.#backlog!.look()
+      this.listen(now_ms)
+    } else if (!this.#opening && this.#backoff.due(now_ms)) this.reopen()
   }
 
   protected reopen(): void {
@@ -160,22 +197,27 @@ abstract class Udp implements Endpoint {
   /** What to bind; port 0 takes any. */
   protected abstract readonly local: { readonly host?: string; readonly port: number }
   protected abstract start(socket: UdpSocket): Promise<void>
+  protected abstract receive(socket: UdpSocket, datagram: Uint8Array, sender: RemoteInfo, received_ms: number): void
   protected abstract listen(now_ms: number): void
 }
 
 /** Sends first, to a known peer. */
 class UdpOut extends Udp {
   protected readonly local = { port: 0 }
+  #peer: { readonly port: number; readonly address: string } | undefined
 
   protected async start(socket: UdpSocket): Promise<void> {
+    this.#peer = undefined
     socket.connect(this.address.port, this.address.host)
     await once(socket, 'connect')
-    const peer = socket.remoteAddress()
-    socket.on('message', (datagram, sender) => {
-      // What others sent before the kernel knew the peer is still in its queue.
-      if (sender.port === peer.port && sender.address === peer.address) this.listener.receive(datagram)
-    })
+    this.#peer = socket.remoteAddress()
     this.peered = true
+  }
+
+  protected receive(_socket: UdpSocket, datagram: Uint8Array, sender: RemoteInfo, received_ms: number): void {
+    // What others sent before the kernel knew the peer is still in its queue.
+    if (sender.port !== this.#peer?.port || sender.address !== this.#peer.address) return
+    this.listener.receive(datagram, received_ms)
   }
 
   protected listen(): void {}
@@ -190,9 +232,8 @@ class UdpIn extends Udp {
     return this.address
   }
 
-  protected async start(socket: UdpSocket): Promise<void> {
+  protected async start(): Promise<void> {
     this.#peer = undefined
-    socket.on('message', (datagram, sender) => this.#receive(socket, datagram, sender))
   }
 
   protected listen(now_ms: number): void {
@@ -202,7 +243,7 @@ class UdpIn extends Udp {
     this.reopen()
   }
 
-  #receive(socket: UdpSocket, datagram: Uint8Array, sender: RemoteInfo): void {
+  protected receive(socket: UdpSocket, datagram: Uint8Array, sender: RemoteInfo, received_ms: number): void {
     if (this.#peer === undefined) {
       if (!this.listener.recognises(datagram)) return
       this.#peer = sender
@@ -215,7 +256,7 @@ class UdpIn extends Udp {
     }
     // What others sent before the kernel knew the peer is still in its queue.
     if (sender.port !== this.#peer.port || sender.address !== this.#peer.address) return
-    if (this.listener.receive(datagram)) this.#silence.heard()
+    if (this.listener.receive(datagram, received_ms)) this.#silence.heard()
   }
 }
 
@@ -224,17 +265,27 @@ class TcpOut implements Endpoint {
   readonly stream = true
   readonly #address: NetworkAddress
   readonly #listener: EndpointListener
+  readonly #clock: Pick<Clock, 'now'>
   readonly #backoff: Backoff
   #silence = new Silence()
+  #backlog: Backlog
   #socket: TcpSocket | undefined
   #connected = false
   #closed = false
 
-  constructor(url: string, address: NetworkAddress, listener: EndpointListener, backoff: Backoff) {
+  constructor(
+    url: string,
+    address: NetworkAddress,
+    listener: EndpointListener,
+    clock: Pick<Clock, 'now'>,
+    backoff: Backoff,
+  ) {
     this.url = url
     this.#address = address
     this.#listener = listener
+    this.#clock = clock
     this.#backoff = backoff
+    this.#backlog = this.#newBacklog()
     this.#open()
   }
 
@@ -261,6 +312,7 @@ class TcpOut implements Endpoint {
       if (!this.#closed && this.#backoff.due(now_ms)) this.#open()
       return
     }
+    this.#backlog.look()
     // The kernel would go on for minutes, and then deliver what it kept.
     if (this.#silence.isOver(now_ms)) this.#drop(socket, 'nothing was heard for 3 s')
   }
@@ -278,6 +330,8 @@ class TcpOut implements Endpoint {
 
   #open(): void {
     const { host, port } = this.#address
+    const backlog = this.#newBacklog()
+    this.#backlog = backlog
     const socket = connect({ host, port, noDelay: true })
     this.#socket = socket
     this.#silence = new Silence()
@@ -288,11 +342,15 @@ class TcpOut implements Endpoint {
       if (socket !== this.#socket) return
       this.#silence.heard()
       this.#backoff.reset()
-      this.#listener.receive(bytes)
+      this.#listener.receive(bytes, backlog.piece(bytes.length >= STREAM_BYTES))
     })
     socket.on('error', ({ message }) => this.#drop(socket, message))
     socket.on('end', () => this.#drop(socket, 'the other side closed it'))
     socket.on('close', () => this.#drop(socket, 'the other side closed it'))
+  }
+
+  #newBacklog(): Backlog {
+    return new Backlog(this.#clock, undefined, REFILL_ms)
   }
 
   #drop(socket: TcpSocket, reason: string): void {

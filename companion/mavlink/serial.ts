@@ -4,6 +4,8 @@
 
 import { readSync, writeSync } from 'node:fs'
 import type { LinuxPortBinding } from '@serialport/bindings-cpp'
+import { Backlog } from '../backlog.ts'
+import type { Clock } from '../clock.ts'
 import type { SerialAddress } from './address.ts'
 import type { Backoff } from './backoff.ts'
 import { type Endpoint, type EndpointListener, Silence } from './endpoint.ts'
@@ -12,6 +14,13 @@ type Port = Pick<LinuxPortBinding, 'fd' | 'poller' | 'flush' | 'close'>
 type Open = (options: { path: string; baudRate: number }) => Promise<Port>
 
 const READ_BYTES = 4096
+/**
+ * Behind the line buffer of 4 KiB a terminal keeps what came in while that was full. A worker of the kernel brings it up, with
+ * the line empty or half full meanwhile (up to 20 ms were seen, on a loaded machine).
+ */
+const REFILL_ms = 100
+/** It also brings up what comes to an empty line, so that is older by as much as the worker was late. */
+const WORKER_ms = 50
 const GONE = 'the device is gone'
 
 export class Serial implements Endpoint {
@@ -20,19 +29,29 @@ export class Serial implements Endpoint {
   readonly port = 0
   readonly #address: SerialAddress
   readonly #listener: EndpointListener
+  readonly #clock: Pick<Clock, 'now'>
   readonly #backoff: Backoff
   readonly #openPort: Open
   readonly #buffer = new Uint8Array(READ_BYTES)
   #port: Port | undefined
+  #backlog: Backlog | undefined
   #silence = new Silence()
   #closed = false
   /** Opening or closing; only one process at a time may have the device, ourselves included. */
   #busy: Promise<void> | undefined
 
-  private constructor(url: string, address: SerialAddress, listener: EndpointListener, backoff: Backoff, open: Open) {
+  private constructor(
+    url: string,
+    address: SerialAddress,
+    listener: EndpointListener,
+    clock: Pick<Clock, 'now'>,
+    backoff: Backoff,
+    open: Open,
+  ) {
     this.url = url
     this.#address = address
     this.#listener = listener
+    this.#clock = clock
     this.#backoff = backoff
     this.#openPort = open
   }
@@ -42,9 +61,10 @@ export class Serial implements Endpoint {
     url: string,
     address: SerialAddress,
     listener: EndpointListener,
+    clock: Pick<Clock, 'now'>,
     backoff: Backoff,
   ): Promise<Serial> {
-    const endpoint = new Serial(url, address, listener, backoff, await loadBinding())
+    const endpoint = new Serial(url, address, listener, clock, backoff, await loadBinding())
     endpoint.#open()
     await endpoint.#busy
     return endpoint
@@ -70,9 +90,10 @@ export class Serial implements Endpoint {
   tick(now_ms: number): void {
     if (this.#port === undefined) {
       if (this.#busy === undefined && !this.#closed && this.#backoff.due(now_ms)) this.#open()
-    } else if (this.#silence.isOver(now_ms)) {
-      this.#drop('nothing was heard for 3 s')
+      return
     }
+    this.#backlog!.look()
+    if (this.#silence.isOver(now_ms)) this.#drop('nothing was heard for 3 s')
   }
 
   async close(): Promise<void> {
@@ -93,6 +114,7 @@ export class Serial implements Endpoint {
     const port = await this.#openPort({ path, baudRate }).catch((error: Error) => {
       throw new Error(explain(error.message, path))
     })
+    const backlog = new Backlog(this.#clock, undefined, REFILL_ms)
     try {
       // What somebody else left unsent or unread is not of this link.
       await port.flush()
@@ -101,11 +123,12 @@ export class Serial implements Endpoint {
       throw error
     }
     this.#port = port
+    this.#backlog = backlog
     this.#silence = new Silence()
-    this.#read(port)
+    this.#read(port, backlog)
   }
 
-  #read(port: Port): void {
+  #read(port: Port, backlog: Backlog): void {
     port.poller.once('readable', (error) => {
       if (port !== this.#port || port.fd === null) return
       if (error !== null) {
@@ -120,7 +143,8 @@ export class Serial implements Endpoint {
         }
         this.#silence.heard()
         this.#backoff.reset()
-        this.#listener.receive(this.#buffer.slice(0, length))
+        const received_ms = backlog.piece(length >= READ_BYTES / 2) - WORKER_ms
+        this.#listener.receive(this.#buffer.slice(0, length), received_ms)
       } catch (thrown) {
         const { code, message } = thrown as NodeJS.ErrnoException
         if (code !== 'EAGAIN') {
@@ -128,7 +152,7 @@ export class Serial implements Endpoint {
           return
         }
       }
-      if (port === this.#port) this.#read(port)
+      if (port === this.#port) this.#read(port, backlog)
     })
   }
 

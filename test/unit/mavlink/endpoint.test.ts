@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { createServer, type Socket as TcpSocket } from 'node:net'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Clock } from '../../../companion/clock.ts'
 import { isExposed, parseAddress } from '../../../companion/mavlink/address.ts'
 import { type Endpoint, type EndpointListener, openEndpoint } from '../../../companion/mavlink/endpoint.ts'
 import { Device, hasPtys } from './pty.ts'
@@ -36,7 +37,7 @@ async function endpoint(url: string, random = () => 1): Promise<Endpoint & Opene
     receive: (bytes) => got.push(Buffer.from(bytes).toString('hex')) > 0,
     lost: (reason) => lost.push(reason),
   }
-  const made = await openEndpoint(url, listener, random)
+  const made = await openEndpoint(url, listener, new Clock(), random)
   open.push(made)
   return Object.assign(made, { got, lost })
 }
@@ -153,7 +154,7 @@ describe('endpoint, udpin', () => {
   it('lets go of a peer that says nothing good, however much it says', async () => {
     const good = [true, false, false]
     const listener = { recognises: () => true, receive: () => good.shift()!, lost: () => {} }
-    const e = await openEndpoint('udpin://127.0.0.1:0', listener)
+    const e = await openEndpoint('udpin://127.0.0.1:0', listener, new Clock())
     open.push(e)
     const peer = await udp()
     await send(peer, e.port, 1)
