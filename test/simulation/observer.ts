@@ -300,7 +300,7 @@ export class Observer {
     this.#clear(input)
     const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
     const debtsBefore = new Set(this.#debts)
-    const [sight, ours, mapChanges] = [this.#sight, this.#ours, this.#mapChanges]
+    const [sight, ours, mapChanges, uncertain] = [this.#sight, this.#ours, this.#mapChanges, this.#uncertain]
     for (const publication of turn.published) this.#hear(publication, input, renewed)
     if (reborn) this.#see(input)
     if (takeover !== undefined && !this.#pilotControl && this.#resumed === undefined) {
@@ -309,11 +309,11 @@ export class Observer {
     const silent = (latched && this.#pilotControl) || takeover !== undefined
     this.#judgeOrphan()
     // What left in the turn of a session's end left before it.
-    const after = [this.#sight, this.#ours, this.#mapChanges] as const
+    const after = [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] as const
     const cutOff = renewed !== undefined && !reborn
-    if (cutOff) [this.#sight, this.#ours, this.#mapChanges] = [sight, ours, mapChanges]
+    if (cutOff) [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] = [sight, ours, mapChanges, uncertain]
     for (const frame of turn.frames) this.#judgeFrame(frame, silent, liveBefore)
-    if (cutOff) [this.#sight, this.#ours, this.#mapChanges] = after
+    if (cutOff) [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] = after
     this.#judgeDoubt()
     this.#settleDebts(debtsBefore, turn.deaf)
     if (input.kind === 'response') this.#judgeAnswer(input.agent, turn)
@@ -810,7 +810,9 @@ export class Observer {
     if (this.#doubtful.has(i.is.name) || this.#uncertain.has(i.is.name)) {
       this.find('G3', `${i.id} (${i.sequence}) left, and nobody knows whether the ${i.is.name} before it happened`)
     }
-    const other = all.find((o) => o !== i && o.is === i.is && o.sent && !o.answered && !ENDS.has(o.phase))
+    // What has ended in this very turn may have ended behind the frame.
+    const wasUnderWay = (o: Watched): boolean => !ENDS.has(o.phase) || liveBefore.has(o)
+    const other = all.find((o) => o !== i && o.is === i.is && o.sent && !o.answered && wasUnderWay(o))
     if (other !== undefined) this.find('G3', `${i.id} (${i.sequence}) left before ${other.id} was answered`)
     if (this.#full_ms !== undefined && i.since_ms >= this.#full_ms) {
       this.find('G3', `${i.id} (${i.sequence}) left, and no disk has taken its intent`)
