@@ -12,6 +12,21 @@ const INCOMPAT_SIGNED = 1
 
 export type MessageType = MavLinkDataConstructor<MavLinkData>
 
+/**
+ * A class of node-mavlink without its constructor, which lists names of enumerations for defaults: that costs more than all the
+ * rest of a message, and its every field is set anyhow.
+ */
+function bare(type: MessageType): MessageType {
+  const made = function (): void {} as unknown as MessageType
+  return Object.assign(made, { prototype: type.prototype, MSG_NAME: type.MSG_NAME, FIELDS: type.FIELDS })
+}
+const bares = new Map<MessageType, MessageType>()
+function bareOf(type: MessageType): MessageType {
+  const found = bares.get(type) ?? bare(type)
+  bares.set(type, found)
+  return found
+}
+
 /** What the simulated vehicle understands. */
 const INCOMING = new Map<number, MessageType>(
   [
@@ -57,13 +72,10 @@ export function readFrame(
   if (type === undefined) return { ...source, message: undefined }
   const unsigned = bytes.subarray(0, end)
   if (x25crc(unsigned, 1, CRC_BYTES, type.MAGIC_NUMBER) !== protocol.crc(unsigned)) return undefined
-  return { ...source, message: protocol.data(protocol.payload(unsigned), type) }
+  return { ...source, message: protocol.data(protocol.payload(unsigned), bareOf(type)) }
 }
 
-/**
- * A message with every field given. The classes' constructors are left out: their defaults are enumeration names, which go out
- * as a wrong zero, and listing those names costs more than all the rest of a message.
- */
+/** A message with every field given: the constructors' defaults are names of enumerations, which go out as a wrong zero. */
 export function message<T extends MavLinkData>(type: new () => T, values: { [K in keyof T]: T[K] }): T {
   return Object.assign(Object.create(type.prototype), values)
 }

@@ -559,8 +559,11 @@ export class Px4 implements Autopilot {
 
   #read(sight: Sight, now_ms: number): Px4Reading {
     const { origin, battery_percent, heading_rad } = this.#airframe
+    const { place, local, velocity } = sight
     return {
-      ...sight,
+      place,
+      local,
+      velocity,
       mode: this.#mode,
       intended: this.#intended,
       armed: this.#armed,

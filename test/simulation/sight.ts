@@ -28,6 +28,10 @@ const GLITCH = 1024 | 2048
 const MODE_MS = 1000
 const CRITICAL_MS = 3500
 
+// One for all: what a datagram leaves out is zero.
+const PAYLOAD = new Uint8Array(255)
+const VIEW = new DataView(PAYLOAD.buffer)
+
 export class Sight {
   readonly #seen = new Map<string, Seen>()
   mode: { readonly mode: string; readonly intended: string; readonly received_ms: number } | undefined
@@ -36,8 +40,10 @@ export class Sight {
   /** One datagram of the autopilot, of one good frame. */
   apply(datagram: Uint8Array, received_ms: number): void {
     const message = datagram[7]! | (datagram[8]! << 8) | (datagram[9]! << 16)
-    const payload = new DataView(new ArrayBuffer(255))
-    new Uint8Array(payload.buffer).set(datagram.subarray(10, 10 + datagram[1]!))
+    const length = datagram[1]!
+    PAYLOAD.set(datagram.subarray(10, 10 + length))
+    PAYLOAD.fill(0, length)
+    const payload = VIEW
     const see = (name: string, value: number): unknown => this.#seen.set(name, { value, received_ms })
     const u8 = (at: number): number => payload.getUint8(at)
     const i32 = (at: number): number => payload.getInt32(at, true)

@@ -546,10 +546,8 @@ class World {
     if (kind === 'verdict' || kind === 'outcome' || kind === 'status' || kind === 'control') {
       this.note(() => `${topic} ${JSON.stringify(value, (key, v) => (UNTOLD.has(key) ? undefined : v))}`)
     }
-    if (kind === 'catalog') return // what a session announces is always the same
-    const bytes = encode(value)
     if (topic !== 'snapshot' || !retain) return
-    const snapshot = decode(bytes) as Snapshot
+    const snapshot = decode(encode(value)) as Snapshot
     for (const agent of this.#agents) {
       this.#carry(this.#broker.within(this.#scenario.pace.heard_ms), () => agent.hear(snapshot))
     }

@@ -2,7 +2,6 @@
 // `src/protocol` share. The autopilot here only does what a test tells it; the simulated vehicle is another thing.
 
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import type { HostPredicate } from '../../../src/agentspec/index.ts'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
@@ -15,8 +14,7 @@ import type { JournalEntry, Publication, ReportedTarget } from '../../../src/pro
 import { type LogEvent, Runtime } from '../../../src/protocol/runtime.ts'
 import { encode } from '../../../src/response/write.ts'
 
-const example = (profile: string): string =>
-  fileURLToPath(new URL(`../../../examples/${profile}/catalog.yaml`, import.meta.url))
+const example = (profile: string): string => `examples/${profile}/catalog.yaml`
 
 /** Loading one takes longer than most tests. */
 const loaded = new Map<string, Catalog>()
