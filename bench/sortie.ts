@@ -12,6 +12,7 @@ import type { Observation, Publication } from '../src/protocol/port.ts'
 import { Publisher } from '../src/protocol/publisher.ts'
 import { beginRound, type Round } from '../src/protocol/round.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
+import { Stall } from '../src/protocol/stall.ts'
 import { encode } from '../src/response/write.ts'
 
 // From the folder of the project, in which npm runs everything: once compiled, this file lies elsewhere.
@@ -162,6 +163,7 @@ export class Admitting extends Hover {
       publisher: this.#publisher,
       identity: { system: 1, component: 1 },
       preflight: () => undefined,
+      stall: new Stall(),
     })
     this.beat()
   }

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { type Logger, pino } from 'pino'
 import type { Catalog } from '../src/catalog/catalog.ts'
 import { CORE_HASH, loadCore } from '../src/core/wasm.ts'
+import { layout } from '../src/profile/frame.ts'
 import type { Publication } from '../src/protocol/port.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
 import { encode } from '../src/response/write.ts'
@@ -92,6 +93,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     }))
   const adapter = new Adapter({
     component: config.mavlink.component,
+    mode: layout(catalog.profile.fields.find(({ name }) => name === 'mode')!.from.message).id,
     ...(signing && { signing }),
     transmit: (bytes) => !over && endpoint.transmit(bytes),
   })

@@ -22,6 +22,8 @@ export interface AdapterOptions {
   readonly transmit: (bytes: Uint8Array) => boolean
   /** Our component id, 191 (MAV_COMP_ID_ONBOARD_COMPUTER) where not given. */
   readonly component?: number
+  /** The message that carries the vehicle's mode: what `ask` asks for. */
+  readonly mode?: number
   /** Our system id until the vehicle's is known, 1 where not given. */
   readonly system?: number
   /** Signs everything that goes out; nothing goes out where it cannot. */
@@ -52,6 +54,7 @@ export class Adapter implements Port {
   readonly #transmit: (bytes: Uint8Array) => boolean
   readonly #signing: Pick<Signing, 'sign'> | undefined
   readonly #sent: ((message: number, bytes: Uint8Array) => void) | undefined
+  readonly #mode: number | undefined
   #system: number
   #vehicle: { readonly system: number; readonly component: number } | undefined
   #sequence = 0
@@ -64,6 +67,7 @@ export class Adapter implements Port {
     this.#transmit = options.transmit
     this.#signing = options.signing
     this.#sent = options.sent
+    this.#mode = options.mode
   }
 
   /** Our system id: the vehicle's, once that is known. */
@@ -83,8 +87,14 @@ export class Adapter implements Port {
     return this.#put(frame.message, frame.payload)
   }
 
+  ask(_what: 'mode'): void {
+    if (this.#mode !== undefined) this.say({ message: 'REQUEST_MESSAGE', id: this.#mode })
+  }
+
   /** The second door. False where it has not left: no link, no vehicle yet, or a sixth STATUSTEXT in a second. */
-  say(message: Harmless, now_ms: number): boolean {
+  say(message: Exclude<Harmless, { message: 'STATUSTEXT' }>): boolean
+  say(message: Harmless, now_ms: number): boolean
+  say(message: Harmless, now_ms = 0): boolean {
     if (message.message === 'HEARTBEAT') {
       return this.#say('HEARTBEAT', {
         type: ONBOARD_CONTROLLER,

@@ -111,7 +111,7 @@ export class Aftermath {
   restOnGround(now_ms: number): void {
     const { view } = this.#flight
     const landed = this.#landing
-    if (landed === undefined || this.isRunning || !view.isDisarmed(now_ms) || !view.isOnGround(now_ms)) return
+    if (landed === undefined || this.isRunning || !view.standsDisarmed(now_ms)) return
     this.#landing = undefined
     this.start(['hold'], landed, now_ms)
   }

@@ -119,7 +119,7 @@ export class Contingency implements Awaiting {
       const next = NEXT[this.#name]
       const { view } = this.#flight
       // Standing there disarmed, there is nothing to bring down.
-      if (next === undefined || (view.isOnGround(now_ms) && view.isDisarmed(now_ms))) return 'exhausted'
+      if (next === undefined || view.standsDisarmed(now_ms)) return 'exhausted'
       this.#begin(next)
     }
   }
@@ -133,18 +133,18 @@ export class Contingency implements Awaiting {
     return seen !== undefined && !own && !this.#flight.takeover.isOurs(seen.mode)
   }
 
-  /** The newest mode report, if there is any, is too old to show what a frame did. */
+  /** The newest mode report, if there is any, is too old to show what a frame did, or from before a stall. */
   #isDeaf(now_ms: number): boolean {
     const seen = this.#flight.view.mode(now_ms)
-    return seen === undefined || seen.age_ms > MODE_AGE_MS
+    return !seen?.current || seen.age_ms > MODE_AGE_MS
   }
 
   #send(now_ms: number): void {
     const { core, port, view, takeover, acks } = this.#flight
     const changesMode = 'mode' in this.#profile.shows
-    this.#next_ms = now_ms + REPEAT_MS
-    const allowed = !changesMode || takeover.inControl(now_ms)
+    const allowed = changesMode ? takeover.inControl(now_ms) : !takeover.awaitsMode(now_ms)
     if (!allowed && this.#isDeaf(now_ms)) return // asked again once the vehicle is heard
+    this.#next_ms = now_ms + REPEAT_MS
     this.#tries++
     if (!allowed) return // recorded as not sent: `sends` stays
     this.#token ??= core.contingency(CONTINGENCIES.indexOf(this.#name))

@@ -10,7 +10,7 @@ import type { Consent } from './consent.ts'
 import type { Control } from './control.ts'
 import { type Enforced, Enforcement, named } from './enforcement.ts'
 import { type Flight, stamp } from './flight.ts'
-import { CommandLease, type Ending, type Lease, type SetpointEffect, SetpointLease } from './lease.ts'
+import { CommandLease, type Ending, type Lease, needsControl, type SetpointEffect, SetpointLease } from './lease.ts'
 import type { Ledger } from './ledger.ts'
 import { type Instance, isAction, isLive, movesVehicle, type Plan } from './plan.ts'
 import type { Ruling } from './policy.ts'
@@ -125,8 +125,13 @@ export class Dispatch implements Enforced {
    * irreversible intent goes to the disk first; that takes its time, so the gate is asked in the next step, as late as ever.
    */
   #gate(instance: Instance, barriers: number, now_ms: number): Verdict | undefined {
-    const { core } = this.#flight
+    const { core, takeover } = this.#flight
     const { intents } = this.#control
+    if (isGuarded(instance) && takeover.awaitsMode(now_ms)) {
+      // Whatever else speaks against it does so now.
+      const rehearsed = core.rehearse(instance.sequence, barriers, now_ms)
+      return rehearsed.decision === 'allow' ? MODE_AWAITED : rehearsed
+    }
     const intends = isIrreversible(instance) && !intents.isOpen(instance)
     if (this.enforcement !== undefined || intends) {
       const rehearsed = core.rehearse(instance.sequence, barriers, now_ms)
@@ -183,9 +188,9 @@ export class Dispatch implements Enforced {
     const busy = uses !== undefined && !this.#aftermath.resources.isFree(uses, instance.plan)
     if (busy || steps.some((step) => acks.isBusy(step.command, now_ms))) barriers |= Barrier.resource_busy
     const engages = kind === Kind.setpoint
-    const changesMode = engages || steps.some((step) => step.changesMode)
     const unfit = engages && (takeover.foundEngaged || this.#flight.preflight() !== undefined)
-    if (unfit || (changesMode && !takeover.inControl(now_ms))) barriers |= Barrier.not_in_control
+    const guarded = isGuarded(instance) && !takeover.awaitsMode(now_ms)
+    if (unfit || (guarded && !takeover.inControl(now_ms))) barriers |= Barrier.not_in_control
     return barriers
   }
 
@@ -334,7 +339,7 @@ export class Dispatch implements Enforced {
     // At rest there is nothing to hold or bring down. To land what has landed would be undone by the HOLD that follows a
     // landing, a change of mode that can violate the same rule again, and so on for ever.
     const { view } = this.#flight
-    if (this.#leases.size === 0 && view.isOnGround(now_ms) && view.isDisarmed(now_ms)) return
+    if (this.#leases.size === 0 && view.standsDisarmed(now_ms)) return
     const ending = { phase: Phase.failed, reason: Reason.rule, detail: named(ruling) }
     for (const lease of this.leases) this.#end(lease, ending, now_ms, [])
     // An older contingency that is not shown yet would go on to be sent, against this one.
@@ -386,6 +391,13 @@ export class Dispatch implements Enforced {
 
 /** The core's, with words where the engine knows more. */
 type Verdict = Gate | { readonly decision: 'deny' | 'defer'; readonly reason: Reason; readonly detail: string }
+
+const MODE_AWAITED: Verdict = { decision: 'defer', reason: Reason.state_awaited, detail: 'mode' }
+
+/** Its effect changes the mode or arms: the mode guard is asked. */
+function isGuarded({ is }: Instance): boolean {
+  return is.kind === Kind.setpoint || (leaseEffect(is)?.steps.some(needsControl) ?? false)
+}
 
 const isIrreversible = ({ is: { effect } }: Instance): boolean => effect.kind === 'command' && effect.irreversible
 

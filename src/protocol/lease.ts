@@ -33,6 +33,9 @@ const OURS_SHARE = 1 / 4
 const MAV_RESULT = ['accepted', 'temporarily rejected', 'denied', 'unsupported', 'failed', 'in progress', 'cancelled']
 const failed = (reason: Reason, detail?: number | string): Ending => ({ phase: Phase.failed, reason, detail })
 
+/** The frame leaves under the mode guard: it changes the mode, or arms. */
+export const needsControl = (step: EffectStep): boolean => step.changesMode || step.arms
+
 export abstract class Lease implements Awaiting {
   readonly instance: Instance
   readonly effect: Effect
@@ -130,10 +133,15 @@ export abstract class Lease implements Awaiting {
   /** Sends a frame of a command under the mode guard, and notes what it may bring about. */
   protected command(step: EffectStep, barriers: number, now_ms: number): Ending | undefined {
     const { takeover } = this.flight
-    if (step.changesMode && !takeover.inControl(now_ms)) return failed(Reason.not_in_control)
+    if (needsControl(step) && !takeover.inControl(now_ms)) return failed(Reason.not_in_control)
     const verdict = this.askCore(step.frame, barriers, now_ms)
     if (verdict.decision !== 'allow') return failed(verdict.reason, verdict.detail)
     return this.flight.port.send(verdict.frame!) ? this.commanded(step, now_ms) : failed(Reason.link_lost)
+  }
+
+  /** The mode guard waits until the mode has been heard behind a stall; the limits of what went before go on. */
+  protected mustWait(step: EffectStep, now_ms: number): boolean {
+    return needsControl(step) && this.flight.takeover.awaitsMode(now_ms)
   }
 
   /** A frame with a command has left. */
@@ -208,9 +216,11 @@ export class CommandLease extends Lease {
     if (refused) return refused
     if (this.#confirmedAll) return undefined
     if (!this.#isConfirmed(now_ms)) return this.#waitOn(barriers, now_ms)
+    const next = this.effect.steps[this.#step + 1]
+    if (next !== undefined && this.mustWait(next, now_ms)) return undefined
     // It goes on by what the state shows: an ACK that still comes answers nobody.
     if (!this.acked) this.flight.acks.abandon(this, now_ms)
-    if (this.#step + 1 === this.effect.steps.length) {
+    if (next === undefined) {
       this.#confirmedAll = true
       return undefined
     }
@@ -243,6 +253,7 @@ export class CommandLease extends Lease {
     const each_ms = UNANSWERED_MS / (this.effect.retransmit + 1)
     if (this.#sends > this.effect.retransmit || waited_ms < each_ms) return undefined
     if (step.takesOff && !this.flight.view.isOnGround(now_ms)) return undefined
+    if (this.mustWait(step, now_ms)) return undefined
     this.#sends++
     return this.command(step, barriers, now_ms)
   }
@@ -348,6 +359,7 @@ export class SetpointLease extends Lease {
   }
 
   #commandMode(barriers: number, now_ms: number): Ending | undefined {
+    if (this.mustWait(this.#engagement, now_ms)) return undefined // with a later frame
     const ended = this.command(this.#engagement, barriers, now_ms)
     if (ended) return ended
     this.#stage = 'commanded'

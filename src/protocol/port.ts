@@ -44,6 +44,8 @@ export interface Acknowledgement {
  */
 export interface Port {
   send(frame: CoreFrame): boolean
+  /** Has the autopilot say this at once, besides its rates. Moves nothing; the answer comes as a report, or not at all. */
+  ask?(what: 'mode'): void
 }
 
 /** A message for the broker: the topic below `halo/v1/<vehicle>/` and a value for CBOR. */

@@ -16,6 +16,7 @@ import type { Port } from './port.ts'
 import type { Publisher } from './publisher.ts'
 import { Session } from './session.ts'
 import { SnapshotSchedule } from './snapshot.ts'
+import type { Stall } from './stall.ts'
 import { Takeover } from './takeover.ts'
 import { VehicleView } from './vehicle.ts'
 
@@ -32,6 +33,7 @@ export interface Lasting {
   readonly environment: string
   readonly control: Control
   readonly publisher: Publisher
+  readonly stall: Stall
   /** The autopilot, once it was found. */
   readonly identity: { readonly system: number; readonly component: number } | undefined
   /** What its parameters speak against setpoints; undefined where nothing does. */
@@ -54,12 +56,12 @@ export interface Round {
 
 /** `before` is the takeover of the session that ends, where the vehicle is still the same. */
 export function beginRound(lasting: Lasting, before?: Takeover): Round {
-  const { catalog, port, policy, control, publisher, identity, preflight } = lasting
+  const { catalog, port, policy, control, publisher, stall, identity, preflight } = lasting
   const id = lasting.random()
   const core = lasting.core(catalog.image, id, Buffer.from(lasting.environment, 'hex'))
   if (identity !== undefined) core.target(identity.system, identity.component)
   const session = new Session(Buffer.from(id).toString('hex'), core, catalog)
-  const view = new VehicleView(core, catalog)
+  const view = new VehicleView(core, catalog, stall)
   const takeover = new Takeover(view, catalog.profile.engagement.mode, before)
   const acks = new Acknowledgements()
   const consents = new Consents(core)

@@ -16,6 +16,7 @@ import type { Acknowledgement, Journal, Publication, Report } from './port.ts'
 import { type LogEvent, Publisher } from './publisher.ts'
 import { beginRound, type Lasting, type Round } from './round.ts'
 import { snapshotValue } from './snapshot.ts'
+import { Stall } from './stall.ts'
 import type { Takeover } from './takeover.ts'
 import { catalogValue } from './verdict.ts'
 
@@ -31,6 +32,9 @@ export interface RuntimeOptions extends Pick<Lasting, 'catalog' | 'core' | 'port
   readonly log?: (event: LogEvent) => void
 }
 
+/** Between two requests of the mode, ms. */
+const ASK_MS = 100
+
 /** Why a session ended: what is owed is sent by the next one only where the autopilot is still the same. */
 type SessionEnd = 'restart' | 'trap' | 'reboot' | 'identity'
 
@@ -41,6 +45,8 @@ export class Runtime {
   readonly #catalog: Catalog
   readonly #control: Control
   readonly #publisher: Publisher
+  readonly #stall = new Stall()
+  #asked_ms = Number.NEGATIVE_INFINITY
   #round: Round
   #identity: { readonly system: number; readonly component: number } | undefined
   #stopping = false
@@ -187,6 +193,7 @@ export class Runtime {
 
   /** One input, whole. A trap poisons the core and is a verdict: everything is denied and a new session begins. */
   #step(now_ms: number, apply: () => void, agent?: string): Publication[] {
+    this.#stall.step(now_ms)
     try {
       apply()
       this.#settle(now_ms)
@@ -209,6 +216,7 @@ export class Runtime {
     const round = this.#round
     const { flight, dispatch, aftermath, ledger, schedule } = round
     if (flight.takeover.judge(now_ms)) dispatch.takenOver(now_ms) // before anything else
+    this.#askForMode(now_ms)
     this.#judgeOrphan(now_ms)
     if (round.changed) dispatch.enforcement?.happened('state_change', undefined, now_ms)
     round.changed = false
@@ -220,6 +228,14 @@ export class Runtime {
     dispatch.enforcement?.judgeFinished(now_ms)
     ledger.tidy(now_ms)
     if (schedule.isDue(now_ms)) this.#takeSnapshot(now_ms)
+  }
+
+  /** Behind a stall nothing that changes the mode leaves before that has been heard. */
+  #askForMode(now_ms: number): void {
+    const { view, port } = this.#round.flight
+    if (now_ms - this.#asked_ms < ASK_MS || !view.awaitsMode(now_ms)) return
+    this.#asked_ms = now_ms
+    port.ask?.('mode')
   }
 
   /** A session that finds the vehicle armed and in the setpoint mode stops what nobody streams to any more (PROTOCOL 11). */
@@ -288,6 +304,7 @@ export class Runtime {
         environment,
         control: this.#control,
         publisher: this.#publisher,
+        stall: this.#stall,
         identity: this.#identity,
         preflight: () => this.#preflight,
       },

@@ -78,7 +78,7 @@ export class Takeover {
   /** The setpoint mode is shown, and by us: a stream needs no mode command. */
   isEngaged(now_ms: number): boolean {
     const seen = this.#view.mode(now_ms)
-    if (seen === undefined || !seen.fresh || seen.age_ms > MODE_AGE_MS || this.foundEngaged) return false
+    if (!seen?.fresh || !seen.current || seen.age_ms > MODE_AGE_MS || this.foundEngaged) return false
     return seen.mode === this.#engaged && seen.intended === this.#engaged && this.#ours.has(this.#engaged)
   }
 
@@ -106,19 +106,28 @@ export class Takeover {
     if (live.some((effect) => effect.leads.includes(mode))) return true
     if ((live.length === 0 || live.some((effect) => !effect.confirmed)) && this.#explained.has(mode)) return true
     const landing = live.some((effect) => effect.endsWithHold) || (live.length === 0 && this.#endedOnGround)
-    return landing && this.isOurs(mode) && this.#view.isOnGround(now_ms)
+    return landing && this.isOurs(mode) && this.#view.wasOnGround(now_ms)
   }
 
   /**
-   * The mode guard: a frame that changes the mode may leave. Standing disarmed there is nobody to override. Otherwise the
-   * newest mode report is at most 1 s old, mode equals intended mode, the system is not critical, and the mode is HOLD or
-   * one that we set.
+   * The mode guard: a frame that changes the mode, or arms, may leave. Standing disarmed there is nobody to override. Otherwise
+   * the newest mode report is at most 1 s old and from behind the last stall, mode equals intended mode, the system is not
+   * critical, and the mode is HOLD or one that we set.
    */
   inControl(now_ms: number): boolean {
-    if (!this.#isArming() && this.#view.isOnGround(now_ms) && this.#view.isDisarmed(now_ms)) return true
+    if (this.#isAlone(now_ms)) return true
     const seen = this.#view.mode(now_ms)
-    if (seen === undefined || seen.age_ms > MODE_AGE_MS || seen.mode !== seen.intended) return false
+    if (!seen?.current || seen.age_ms > MODE_AGE_MS || seen.mode !== seen.intended) return false
     return this.#view.isUncritical(now_ms) && this.isOurs(seen.mode)
+  }
+
+  /** The mode guard says no for now: it waits until the mode has been heard behind a stall. */
+  awaitsMode(now_ms: number): boolean {
+    return !this.#isAlone(now_ms) && this.#view.awaitsMode(now_ms)
+  }
+
+  #isAlone(now_ms: number): boolean {
+    return !this.#isArming() && this.#view.standsDisarmed(now_ms)
   }
 
   #isArming(): boolean {

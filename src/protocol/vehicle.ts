@@ -3,6 +3,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Core, Reading } from '../core/core.ts'
 import { LANDED, MODES, type Mode, type Shown } from '../profile/profile.ts'
+import type { Stall } from './stall.ts'
 
 export interface ModeReport {
   readonly mode: Mode
@@ -11,6 +12,8 @@ export interface ModeReport {
   readonly age_ms: number
   /** Both within the maximum age of their fields. */
   readonly fresh: boolean
+  /** Received behind the last stall: it tells of the time since, and not of the time before. */
+  readonly current: boolean
 }
 
 /** How old the newest mode report may be when a frame changes the mode, and when it is to show an effect, ms. */
@@ -22,15 +25,17 @@ type Watched = 'armed' | 'mode' | 'mode_intended' | 'landed' | 'critical' | 'pos
 
 export class VehicleView {
   readonly #core: Core
+  readonly #stall: Stall
   readonly #numbers: Readonly<Record<Watched, number>>
 
-  constructor(core: Core, catalog: Catalog) {
+  constructor(core: Core, catalog: Catalog, stall: Stall) {
     const number = (name: string): number => {
       const index = catalog.fields.findIndex((f) => f.name === name)
       if (index < 0) throw new Error(`profile ${catalog.profile.name} lacks the field ${name}, which the engine needs`)
       return index
     }
     this.#core = core
+    this.#stall = stall
     this.#numbers = {
       armed: number('armed'),
       mode: number('mode'),
@@ -51,12 +56,20 @@ export class VehicleView {
     const mode = this.#read('mode', now_ms)
     const intended = this.#read('mode_intended', now_ms)
     if (mode.validity === 'unknown' || intended.validity === 'unknown') return undefined
+    const age_ms = Math.max(mode.age_ms, intended.age_ms)
     return {
       mode: MODES[mode.value] ?? 'OTHER',
       intended: MODES[intended.value] ?? 'OTHER',
-      age_ms: Math.max(mode.age_ms, intended.age_ms),
+      age_ms,
       fresh: mode.validity === 'usable' && intended.validity === 'usable',
+      current: age_ms <= this.#stall.since_ms(now_ms),
     }
+  }
+
+  /** The mode was known, and has not been heard since a stall ended, a second ago at most: it is about to be. */
+  awaitsMode(now_ms: number): boolean {
+    const seen = this.mode(now_ms)
+    return seen !== undefined && !seen.current && this.#stall.since_ms(now_ms) <= MODE_AGE_MS
   }
 
   /** The last word was that it is armed, however old: a vehicle that fell silent in flight still flies. */
@@ -64,15 +77,25 @@ export class VehicleView {
     return this.#read('armed', now_ms).value === 1
   }
 
-  isDisarmed(now_ms: number): boolean {
+  /** Known to stand there disarmed. What was heard before a stall does not say so. */
+  standsDisarmed(now_ms: number): boolean {
     const armed = this.#read('armed', now_ms)
-    return armed.validity === 'usable' && armed.value === 0
+    return this.#isCurrent(armed, now_ms) && armed.value === 0 && this.isOnGround(now_ms)
   }
 
-  /** Known to stand on the ground. Unknown is in the air. */
+  /** Known to stand on the ground. Unknown is in the air, and so is what was heard before a stall. */
   isOnGround(now_ms: number): boolean {
+    return this.#isCurrent(this.#read('landed', now_ms), now_ms) && this.wasOnGround(now_ms)
+  }
+
+  /** It stood on the ground when the newest mode was reported, before a stall or behind it. */
+  wasOnGround(now_ms: number): boolean {
     const landed = this.#read('landed', now_ms)
     return landed.validity === 'usable' && landed.value === LANDED.indexOf('ON_GROUND')
+  }
+
+  #isCurrent({ validity, age_ms }: Reading, now_ms: number): boolean {
+    return validity === 'usable' && age_ms <= this.#stall.since_ms(now_ms)
   }
 
   /** Known, lately, not to be in a failsafe. */

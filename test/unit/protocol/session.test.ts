@@ -91,7 +91,7 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       stage.say([takeoff('t')])
       stage.run(10).acknowledge(CMD.setMode).run(10).acknowledge(CMD.arm).show({ armed: true })
       expect(stage.commands()).toEqual(['HOLD', 'arm', 'takeoff'])
-      stage.show({ landed: 'IN_AIR', mode: 'TAKEOFF' }).run(10).operate('restart').run(300)
+      stage.show({ landed: 'IN_AIR', mode: 'TAKEOFF' }).run(10).operate('restart').run(200)
       expect(stage.commands()).toEqual(['HOLD', 'arm', 'takeoff', 'LAND'])
       expect(stage.control.pilot_control).toBe(false)
     })

@@ -195,6 +195,10 @@ describe.each(cores)('a setpoint (PROTOCOL 8), %s', (_, core) => {
       expect(stage.lastPhase('g')).toBe('dispatched')
       stage.stall(301).run(0.5)
       expect(stage.lastPhase('g')).toBe('failed tick_missed')
+      // That long a gap is a stall: the mode is heard first.
+      expect(stage.commands()).toEqual(['OFFBOARD'])
+      stage.streaming = true
+      stage.run(10)
       expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
     })
 

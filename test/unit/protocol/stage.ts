@@ -103,6 +103,8 @@ export class Stage {
   readonly sent: Sent[] = []
   readonly published: Publication[] = []
   readonly log: LogEvent[] = []
+  /** When the engine had the autopilot asked for its mode. */
+  readonly asked_ms: number[] = []
   readonly world = new Map<string, number>()
   now_ms = 1000
   /** Refuses to send. */
@@ -143,7 +145,7 @@ export class Stage {
       ...(policy && { policy }),
       core,
       coreHash: '00'.repeat(32),
-      port: { send: (frame) => this.#send(frame) },
+      port: { send: (frame) => this.#send(frame), ask: () => this.asked_ms.push(this.now_ms) },
       journal: {
         read: () => this.journal,
         write: (entry) => {
@@ -185,6 +187,12 @@ export class Stage {
   set(fields: Readonly<Record<string, number>>): this {
     for (const [name, value] of Object.entries(fields)) this.world.set(name, value)
     this.#stream(Object.keys(fields))
+    return this
+  }
+
+  /** A report that lay in the socket: of fields by name, received then. The world is another by now, or is not. */
+  hear(fields: Readonly<Record<string, number>>, received_ms: number): this {
+    this.#observe(Object.entries(fields), received_ms)
     return this
   }
 
@@ -391,13 +399,20 @@ export class Stage {
 
   #stream(names: readonly string[]): void {
     if (names.length === this.world.size) this.#streamed_ms = this.now_ms
-    const observations = names.map((name) => {
+    this.#observe(
+      names.map((name) => [name, this.world.get(name)!]),
+      this.now_ms,
+    )
+  }
+
+  #observe(values: readonly (readonly [string, number])[], received_ms: number): void {
+    const observations = values.map(([name, value]) => {
       const field = this.catalog.fields.findIndex((f) => f.name === name)
       if (field < 0) throw new Error(`no field ${name}`)
-      return { field, value: this.world.get(name)! }
+      return { field, value }
     })
     const report = { message: 0, boot_ms: undefined, observations, target: undefined }
-    this.#take(this.runtime.observe(report, this.now_ms, this.now_ms))
+    this.#take(this.runtime.observe(report, received_ms, this.now_ms))
   }
 
   #take(publications: readonly Publication[]): void {
