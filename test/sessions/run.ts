@@ -7,6 +7,7 @@ import { ardupilotCopter } from '../../src/profile/ardupilot-copter.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { px4Multirotor } from '../../src/profile/px4-multirotor.ts'
 import { freeUdpPort, PROJECT } from '../e2e/flight-line.ts'
+import { freeze, PILOT_MODES } from './freeze.ts'
 import { fly, type Session } from './session.ts'
 import { Tap } from './tap.ts'
 
@@ -23,6 +24,8 @@ export interface RunOptions {
   readonly catalog?: string | undefined
   /** As in a companion's configuration. By default an autopilot that answers at an endpoint is refused what is unsafe. */
   readonly preflight?: string | undefined
+  /** Stops the companion while the pilot takes this mode, instead of sessions. */
+  readonly freeze?: string | undefined
   /** Ends the run, the vehicle on the ground. */
   readonly signal: AbortSignal
   readonly print: (line: string) => void
@@ -39,6 +42,10 @@ export async function run({ count, autopilot, endpoint, speed, signal, print, ..
   // The simulated vehicle has an autopilot's default parameters, which are not fit for setpoints.
   const preflight = rest.preflight ?? (endpoint === undefined ? 'warn' : 'refuse')
   if (preflight !== 'refuse' && preflight !== 'warn') throw new RangeError('--preflight must be refuse or warn')
+  const pilot = PILOT_MODES.find((mode) => mode === rest.freeze)
+  if (rest.freeze !== undefined && pilot === undefined) {
+    throw new RangeError(`--freeze ${rest.freeze}: must be one of ${PILOT_MODES.join(', ')}`)
+  }
   const profile = PROFILES[autopilot]
   const catalog = rest.catalog ?? join(PROJECT, `examples/${profile.name}/catalog.yaml`)
   const mavlink = `127.0.0.1:${await freeUdpPort()}`
@@ -50,6 +57,9 @@ export async function run({ count, autopilot, endpoint, speed, signal, print, ..
       vehicle = await startSimulatedVehicle({ autopilot, listen: '127.0.0.1:0', send: mavlink, speed })
       print(`the simulated vehicle, a test double, never for flight; ${speed} times real speed`)
     } else print(`the autopilot at ${endpoint}`)
+    if (pilot !== undefined) {
+      return (await freeze({ tap, profile, catalog, preflight, rounds: count, pilot, signal, print })) === 0
+    }
     for (let number = 1; number <= count && !signal.aborted; number++) {
       const session = await fly({ tap, profile, catalog, preflight, number, signal })
       sessions.push(session)

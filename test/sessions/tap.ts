@@ -50,7 +50,7 @@ export class Tap {
   heartbeats = 0
   /** Bytes of the companion that no frame could be read from: nobody knows what they say. */
   unread = 0
-  // A ground station: it says nothing unless a session has to be brought down.
+  // A ground station: it says nothing unless a session has to be brought down, or a pilot takes the vehicle.
   readonly #ground = new FrameWriter(255, 190)
   #wires!: Wires
 
@@ -90,12 +90,17 @@ export class Tap {
 
   /** A ground station's command to land. The caller repeats it until the vehicle is disarmed. */
   land(): void {
+    this.command(NAV_LAND, 0, 0, 0, NaN)
+  }
+
+  /** A ground station's command. */
+  command(command: number, _param1 = 0, _param2 = 0, _param3 = 0, _param4 = 0): void {
     if (this.autopilot === undefined) return
     const { system, component } = this.autopilot
-    const params = { _param1: 0, _param2: 0, _param3: 0, _param4: NaN, _param5: 0, _param6: 0, _param7: 0 }
+    const params = { _param1, _param2, _param3, _param4, _param5: 0, _param6: 0, _param7: 0 }
     const target = { targetSystem: system, targetComponent: component }
-    const land = message(common.CommandLong, { ...target, command: NAV_LAND, confirmation: 0, ...params })
-    this.#wires.toAutopilot(this.#ground.write(land))
+    const said = message(common.CommandLong, { ...target, command, confirmation: 0, ...params })
+    this.#wires.toAutopilot(this.#ground.write(said))
   }
 
   #hear({ system, component, message }: Incoming): void {
