@@ -124,6 +124,17 @@ describe('adapter, second door', () => {
     expect(new TextDecoder().decode(text)).toBe('ä'.repeat(25))
   })
 
+  it('asks for the mode by the message that carries it, once there is a vehicle', () => {
+    const wire: Uint8Array[] = []
+    const a = new Adapter({ mode: 436, transmit: (bytes) => wire.push(bytes) > 0 })
+    a.ask('mode')
+    expect(wire).toEqual([])
+    a.address(1, 1)
+    a.ask('mode')
+    const asked = { targetSystem: 1, targetComponent: 1, _param1: 436, command: 512 }
+    expect(Buffer.from(wire[0]!).toString('hex')).toBe(reference(new common.CommandLong() as never, asked))
+  })
+
   it('only beats its heart before there is a vehicle', () => {
     const { adapter: a } = adapter()
     expect(a.say({ message: 'REQUEST_MESSAGE', id: 0 }, 0)).toBe(false)
