@@ -40,6 +40,8 @@ const STOPS = [
   [1500, 1200],
   [400, 100],
 ] as const
+/** So many other messages stand before each order that waits. */
+const ORDERS = [0, 2, 5, 15]
 /** What nobody has heard of by then has not left. */
 const AFTER_MS = 1500
 const ALT_M = 8
@@ -98,8 +100,12 @@ export async function freeze(options: FreezeOptions): Promise<number> {
     const [stop_ms, pilot_ms] = STOPS[number % STOPS.length]!
     if (agent.control?.pilot_control) await agent.operate('resume')
     await agent.newSnapshot((s) => s.state.armed === aloft)
-    const component = aloft ? bare(`${type}${number}`, type) : takeoff(`${type}${number}`)
+    const component = (place: number) => {
+      const id = `${type}${number}.${place}`
+      return aloft ? bare(id, type) : takeoff(id)
+    }
     const left: number[] = []
+    const said = agent.on('verdict/planner').length
     halo.signal('SIGSTOP')
     watched = left
     await pass(pilot_ms)
@@ -111,18 +117,27 @@ export async function freeze(options: FreezeOptions): Promise<number> {
         await agent.say('context/map', encode({ v: 1, value: i }))
       }
     }
-    await noise(5)
-    await agent.say('response/planner', encode(agent.draft({ components: [component] })))
-    await noise(20)
+    // The loop takes telemetry between two messages: so the order comes before, among and behind what it finds of that.
+    for (const [place, others] of ORDERS.entries()) {
+      await noise(others)
+      await agent.say('response/planner', encode(agent.draft({ components: [component(place)] })))
+    }
     await pass(stop_ms - pilot_ms)
     halo.signal('SIGCONT')
     await pass(AFTER_MS)
     watched = undefined
     against += left.length
-    const phases = agent.outcomes(component.id).map((o) => [o.phase, o.reason, o.detail].filter(Boolean).join(' '))
-    const verdict = agent.on('verdict/planner').at(-1)?.components?.[0]
-    const became = phases.length > 0 ? phases.join(', ') : `withheld ${verdict?.reason ?? ''} ${verdict?.detail ?? ''}`
-    print(`round ${number}: ${type} behind ${stop_ms} ms: ${left.length} frames against the pilot (${left}); ${became}`)
+    const became = agent
+      .on('verdict/planner')
+      .slice(said)
+      .map(({ components: [judged] = [{}], reason }, place) => {
+        const last = agent.outcomes(component(place).id).at(-1)
+        return [last?.phase ?? 'withheld', last?.reason ?? judged.reason ?? reason, judged.detail]
+          .filter(Boolean)
+          .join(' ')
+      })
+    const sent = left.length === 0 ? 'nothing' : `frames ${left}`
+    print(`round ${number}: ${type} behind ${stop_ms} ms: ${sent} against the pilot; ${became.join(', ')}`)
     // The pilot gives it back.
     await until(
       'the vehicle back from the pilot',
@@ -138,13 +153,16 @@ export async function freeze(options: FreezeOptions): Promise<number> {
   }
 
   try {
-    const ready = { ready: true, armed: false, landed: 'ON_GROUND', 'estimator.ok': true }
-    await seen('a vehicle that is ready', ready)
+    const ready = async (): Promise<void> => {
+      await seen('a vehicle that is ready', { ready: true, armed: false, landed: 'ON_GROUND', 'estimator.ok': true })
+      await agent.newSnapshot(({ unknown }) => unknown.every((field: string) => field === 'map'))
+    }
+    await ready()
     const standing = Math.max(1, Math.floor(rounds / 4))
     for (let number = 1; number <= standing && !signal.aborted; number++) await round(number, 'takeoff')
     for (let attempt = 1; standing < rounds && !signal.aborted; attempt++) {
       if (agent.control?.pilot_control) await agent.operate('resume')
-      await seen('a vehicle that is ready again', ready)
+      await ready()
       const up = { ...takeoff(`up${attempt}`), payload: { alt: ALT_M } }
       await agent.respond({ components: [up] })
       const ended = await until(
