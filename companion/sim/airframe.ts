@@ -1,13 +1,13 @@
 // What an autopilot flies, whichever it is: body, nose, battery, the pilot's sticks, what is still to be said, what is observed.
 
 import type { MavLinkData } from 'node-mavlink'
-import { Body, type BodyLimits } from './body.ts'
+import { Body, type BodyLimits, PX4_LIMITS } from './body.ts'
 import { type Place, placeAt, vectorTo } from './geodesy.ts'
 import { type ArmingObservation, type ModeObservation, observe, type VehicleMode } from './observation.ts'
 import type { Random } from './random.ts'
 
-const TURN_RADPS = Math.PI / 4
 const HOME_NEAR_M = 3
+const RADIANS = Math.PI / 180
 
 export class Airframe {
   readonly body: Body
@@ -24,13 +24,15 @@ export class Airframe {
   critical = false
   readonly modes: ModeObservation[] = []
   readonly armings: ArmingObservation[] = []
+  readonly #turn_radps: number
   #later: { readonly at_ms: number; readonly data: MavLinkData }[] = []
 
-  constructor(origin: Place, random: Random, battery_percent: number, limits?: BodyLimits) {
+  constructor(origin: Place, random: Random, battery_percent: number, limits: BodyLimits = PX4_LIMITS) {
     this.origin = origin
     this.random = random
     this.battery_percent = battery_percent
     this.body = new Body(limits)
+    this.#turn_radps = limits.turn * RADIANS
   }
 
   between(range: { readonly min: number; readonly max: number }): number {
@@ -64,13 +66,13 @@ export class Airframe {
     return due.map((entry) => entry.data)
   }
 
-  /** Towards a yaw (rad), else at a rate (rad/s); NaN: neither. */
-  turn(yaw: number, yawRate: number, dt_s: number): void {
+  /** Towards a yaw (rad), else at a rate (rad/s), no faster than `most_radps`; NaN: neither. */
+  turn(yaw: number, yawRate: number, dt_s: number, most_radps = this.#turn_radps): void {
     if (Number.isFinite(yaw)) {
       const error = Math.atan2(Math.sin(yaw - this.heading_rad), Math.cos(yaw - this.heading_rad))
-      this.heading_rad += Math.sign(error) * Math.min(Math.abs(error), TURN_RADPS * dt_s)
+      this.heading_rad += Math.sign(error) * Math.min(Math.abs(error), most_radps * dt_s)
     } else if (Number.isFinite(yawRate)) {
-      this.heading_rad += Math.max(-TURN_RADPS, Math.min(TURN_RADPS, yawRate)) * dt_s
+      this.heading_rad += Math.max(-most_radps, Math.min(most_radps, yawRate)) * dt_s
     }
   }
 

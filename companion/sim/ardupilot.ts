@@ -66,6 +66,11 @@ const ARRIVED_M = 1
 const STICK_DESCENT_MPS = 2.5
 const VERTICAL_MPS2 = 2.5
 const NOSE_FOLLOWS_M = 2
+const DEG = Math.PI / 180
+/** Towards a yaw that is relative to the nose. */
+const RELATIVE_TURN_RADPS = 59 * DEG
+/** A velocity of the body that says nothing of the nose does not keep it: 9 deg in 6 s. */
+const CURVE_RADPS = 1.5 * DEG
 /** Without a position it drifts. */
 const DRIFT_MPS = { north: -0.3, east: -0.6 }
 
@@ -115,7 +120,12 @@ const NOTHING: Setpoint = {
 type Guided =
   | { readonly kind: 'stop' }
   | { readonly kind: 'takeoff'; readonly to_m: number; readonly at_ms: number }
-  | { readonly kind: 'position' | 'velocity'; readonly setpoint: Setpoint; readonly at_ms: number }
+  | {
+      readonly kind: 'position' | 'velocity'
+      readonly setpoint: Setpoint
+      readonly body: boolean
+      readonly at_ms: number
+    }
 
 export class ArduPilot implements Autopilot {
   readonly ack_ms = { min: 1, max: 25 }
@@ -510,15 +520,25 @@ export class ArduPilot implements Autopilot {
     return this.#returnPhase === 'land' ? this.#landing(horizontal) : { horizontal, vertical }
   }
 
-  /** A position that says nothing of the nose is flown nose first. */
+  /** What says nothing of the nose is flown nose first. */
   #turn(dt_s: number): void {
     const guided = this.#guided
     if (this.#mode !== 'GUIDED' || !this.#lifted || guided.kind === 'stop' || guided.kind === 'takeoff') return
-    const { yaw, yawRate, north, east } = guided.setpoint
+    const { yaw, yawRate } = guided.setpoint
+    if (Number.isFinite(yaw)) this.#airframe.turn(yaw, Number.NaN, dt_s, guided.body ? RELATIVE_TURN_RADPS : undefined)
+    else if (Number.isFinite(yawRate)) this.#airframe.turn(Number.NaN, yawRate, dt_s)
+    else if (guided.kind === 'velocity' && guided.body) this.#airframe.turn(Number.NaN, CURVE_RADPS, dt_s)
+    else this.#airframe.turn(this.#course(guided), Number.NaN, dt_s)
+  }
+
+  /** rad; NaN where it is all but there, or does not move. */
+  #course({ kind, setpoint }: Guided & { kind: 'position' | 'velocity' }): number {
     const { position } = this.#airframe.body
-    const [dn, de] = [north - position.north, east - position.east]
-    const follows = guided.kind === 'position' && Number.isNaN(yawRate) && Math.hypot(dn, de) > NOSE_FOLLOWS_M
-    this.#airframe.turn(Number.isNaN(yaw) && follows ? Math.atan2(de, dn) : yaw, yawRate, dt_s)
+    const [north, east] =
+      kind === 'position'
+        ? [setpoint.north - position.north, setpoint.east - position.east]
+        : [setpoint.velocityNorth, setpoint.velocityEast]
+    return Math.hypot(north, east) > (kind === 'position' ? NOSE_FOLLOWS_M : 0) ? Math.atan2(east, north) : Number.NaN
   }
 
   #liftOff(now_ms: number): void {
@@ -625,7 +645,7 @@ export class ArduPilot implements Autopilot {
     if (read.kind === 'position' && this.#outside(read.setpoint)) return undefined
     // Whatever GUIDED was doing, a take-off too, is over without a word.
     if (read.kind === 'velocity') this.#speed = undefined
-    this.#guided = { kind: read.kind, setpoint: read.setpoint, at_ms: now_ms }
+    this.#guided = { ...read, at_ms: now_ms }
     return read.setpoint
   }
 

@@ -18,7 +18,7 @@ export interface Demand {
   readonly vertical: VerticalDemand
 }
 
-/** m/s², m/s, and 1/s: the speed that the last metre is flown at, by its length. */
+/** m/s², m/s, deg/s, and 1/s: the speed that the last metre is flown at, by its length. */
 export interface BodyLimits {
   readonly speedUp: number
   readonly slowDown: number
@@ -28,6 +28,8 @@ export interface BodyLimits {
   readonly approachPerS: number
   readonly climb: number
   readonly descend: number
+  /** deg/s */
+  readonly turn: number
 }
 
 export const PX4_LIMITS: BodyLimits = {
@@ -38,6 +40,7 @@ export const PX4_LIMITS: BodyLimits = {
   approachPerS: 2.8,
   climb: 3,
   descend: 1.5,
+  turn: 160,
 }
 export const COPTER_LIMITS: BodyLimits = {
   speedUp: 2.5,
@@ -47,6 +50,7 @@ export const COPTER_LIMITS: BodyLimits = {
   approachPerS: 1.8,
   climb: 2.5,
   descend: 1.5,
+  turn: 72,
 }
 
 const VERTICAL_MPS2 = 3

@@ -16,10 +16,13 @@ export interface Vector {
 
 const METRES_PER_DEGREE = (6_371_000 * Math.PI) / 180
 
+/** A longitude, or the difference of two, within half a turn: what is beyond the antimeridian is on its other side. */
+const onGlobe = (deg: number): number => (deg > 180 ? deg - 360 : deg < -180 ? deg + 360 : deg)
+
 export function vectorTo(origin: Place, place: Place): Vector {
   return {
     north: (place.lat - origin.lat) * METRES_PER_DEGREE,
-    east: (place.lon - origin.lon) * METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180),
+    east: onGlobe(place.lon - origin.lon) * METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180),
     down: origin.amsl - place.amsl,
   }
 }
@@ -27,7 +30,7 @@ export function vectorTo(origin: Place, place: Place): Vector {
 export function placeAt(origin: Place, vector: Vector): Place {
   return {
     lat: origin.lat + vector.north / METRES_PER_DEGREE,
-    lon: origin.lon + vector.east / (METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180)),
+    lon: onGlobe(origin.lon + vector.east / (METRES_PER_DEGREE * Math.cos((origin.lat * Math.PI) / 180))),
     amsl: origin.amsl - vector.down,
   }
 }

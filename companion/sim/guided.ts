@@ -22,7 +22,8 @@ const YAW_RATE = 0x800
 const NOWHERE: Vector = { north: Number.NaN, east: Number.NaN, down: Number.NaN }
 
 export type GuidedTarget =
-  | { readonly kind: 'position' | 'velocity'; readonly setpoint: Setpoint }
+  /** `body`: in the body frame, in which the yaw that came was relative to the nose of that instant. */
+  | { readonly kind: 'position' | 'velocity'; readonly setpoint: Setpoint; readonly body: boolean }
   | { readonly kind: 'stop' }
   | { readonly kind: 'crash' }
 
@@ -42,7 +43,8 @@ export function readGuidedTarget(
   // A position with an acceleration and no velocity is none of its combinations; a mere acceleration is left out here.
   if (positioned ? !moving && accelerated : !moving) return { kind: 'stop' }
 
-  const turned = BODY.includes(frame) ? heading_rad : 0
+  const body = !(target instanceof common.SetPositionTargetGlobalInt) && BODY.includes(frame)
+  const turned = body ? heading_rad : 0
   const turn = (x: number, y: number): { north: number; east: number } => ({
     north: x * Math.cos(turned) - y * Math.sin(turned),
     east: x * Math.sin(turned) + y * Math.cos(turned),
@@ -68,6 +70,7 @@ export function readGuidedTarget(
   const { north, east, down } = positioned ? position : NOWHERE
   return {
     kind: positioned ? 'position' : 'velocity',
+    body,
     setpoint: {
       north,
       east,
@@ -75,7 +78,7 @@ export function readGuidedTarget(
       velocityNorth: velocity.north,
       velocityEast: velocity.east,
       velocityDown: velocity.down,
-      yaw: mask & YAW ? Number.NaN : target.yaw,
+      yaw: mask & YAW ? Number.NaN : turned + target.yaw,
       yawRate: mask & YAW_RATE ? Number.NaN : target.yawRate,
     },
   }
