@@ -78,6 +78,8 @@ export enum Fault {
   value_out_of_range,
 }
 
+/** A bit for each tolerance of an angle. */
+const TOLERANCE_ANGLES: usize = 12
 const PATIENCE: usize = 16
 const CLAUSE_COUNTS: usize = 24
 const CLAUSE_FIRSTS: usize = 44
@@ -210,6 +212,12 @@ export function toleranceFieldOf(type: u32, i: u32): u32 {
 @inline
 export function toleranceOf(type: u32, i: u32): f64 {
   return load<f64>(at(type) + (i << 3), TOLERANCES)
+}
+/** Is it degrees, to be measured the short way round? */
+// @ts-ignore: decorator
+@inline
+export function isToleranceOfAngle(type: u32, i: u32): bool {
+  return ((load<u32>(at(type), TOLERANCE_ANGLES) >>> i) & 1) != 0
 }
 // @ts-ignore: decorator
 @inline
@@ -378,7 +386,8 @@ export function addRequires(type: u32, other: u32): Fault {
   return Fault.none
 }
 
-export function addTolerance(type: u32, field: u32, value: f64): Fault {
+/** `angle`: degrees, measured the short way round. */
+export function addTolerance(type: u32, field: u32, value: f64, angle: bool): Fault {
   assert(!sealed && type < types)
   if (field >= fieldCount()) return Fault.field_out_of_range
   if (!(value >= 0)) return Fault.value_out_of_range
@@ -386,6 +395,7 @@ export function addTolerance(type: u32, field: u32, value: f64): Fault {
   if (count >= TOLERANCES_MAX) return Fault.too_many_tolerances
   store<u8>(at(type) + count, <u8>field, TOLERANCE_FIELDS)
   store<f64>(at(type) + (count << 3), value, TOLERANCES)
+  if (angle) store<u32>(at(type), load<u32>(at(type), TOLERANCE_ANGLES) | (1 << count), TOLERANCE_ANGLES)
   store<u32>(at(type), count + 1, TOLERANCE_COUNT)
   markNow(footprintAt(type, Role.tolerance), field)
   return Fault.none

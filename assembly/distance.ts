@@ -6,6 +6,18 @@ const RADIANS: f64 = 0.017453292519943295
 /** Below this angle (rad) the series below are exact to the last bit or two; 0.02 rad are 127 km. */
 const SMALL: f64 = 0.02
 
+/** deg; beyond is no place. */
+export const LATITUDE_MAX: f64 = 90
+export const LONGITUDE_MAX: f64 = 180
+
+/** A turn of any size or the difference of two longitudes, not negative, as the short way round; deg. */
+// @ts-ignore: decorator
+@inline
+export function shortWay(turn: f64): f64 {
+  const rest = turn % 360
+  return min<f64>(rest, 360 - rest)
+}
+
 /** sin(angle / 2)². */
 function haversine(angle: f64): f64 {
   const x = angle * 0.5
@@ -36,8 +48,9 @@ function cosineTo(latitude: f64): f64 {
   return lastCosine
 }
 
-/** Degrees in, metres out. Not finite if an argument is not. */
+/** Degrees in, metres out. Not finite if an argument is not, or if there is no such place. */
 export function distance(lat1: f64, lon1: f64, lat2: f64, lon2: f64): f64 {
+  if (max<f64>(abs(lat1), abs(lat2)) > LATITUDE_MAX || max<f64>(abs(lon1), abs(lon2)) > LONGITUDE_MAX) return NaN
   const h =
     haversine((lat2 - lat1) * RADIANS) +
     NativeMath.cos(lat1 * RADIANS) * cosineTo(lat2) * haversine((lon2 - lon1) * RADIANS)

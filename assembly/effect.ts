@@ -3,8 +3,11 @@
 // A lease:  instance u32 · used u32 · furthest u32 · body bytes u32 · sent u32[8] · f_e at 48 · body at 80
 // Its body: the references as read at the first frame, f64 each, then the payloads of all frames, packed. f_e is its SHA-256.
 
-import { frameCount, frameOf, Fault, isSealed, setFrame, toleranceCount, toleranceFieldOf, toleranceOf } from './catalog'
+import {
+  frameCount, frameOf, Fault, isSealed, isToleranceOfAngle, setFrame, toleranceCount, toleranceFieldOf, toleranceOf,
+} from './catalog'
 import { same, sha256 } from './digest'
+import { LATITUDE_MAX, LONGITUDE_MAX, shortWay } from './distance'
 import { CONTINGENCIES_AT, DIGEST_AT, ENTRIES_AT, FRAME_BYTES, GRANTS_AT, LEASE_BYTES, LEASES_AT, OUTPUT_AT } from './layout'
 import {
   CONTINGENCIES_MAX, CONTINGENCY_SENDS_MAX, ENTRIES_MAX, ENTRIES_TOTAL_MAX, FRAMES_MAX, GRANTS_MAX, LEASES_MAX,
@@ -25,7 +28,10 @@ export enum Format {
   nan,
 }
 
-/** Latitude or longitude of a frame's position: both exactly 0 is no position. */
+/**
+ * Latitude or longitude of a frame's position, as MAVLink has them: degrees in a float, 1e-7 deg in an integer. Both exactly 0
+ * are no position, and what lies beyond the poles or half a turn is no place.
+ */
 export enum Part {
   none = 0,
   lat,
@@ -142,8 +148,11 @@ function fill(frame: usize, to: usize): bool {
       written = nearest(value)
       if (!write(at, format, written)) return false
     }
+    if (part == Part.none) continue
+    const degrees = format == Format.f32 ? written : written / 1e7
+    if (!(abs(degrees) <= (part == Part.lat ? LATITUDE_MAX : LONGITUDE_MAX))) return false
     if (part == Part.lat) lat = written != 0
-    else if (part == Part.lon) lon = written != 0
+    else lon = written != 0
   }
   return lat || lon
 }
@@ -239,7 +248,8 @@ export function outOfTolerance(lease: u32, type: u32): i32 {
   const references = body(leaseAt(lease))
   for (let i: u32 = 0; i < toleranceCount(type); i++) {
     const field = toleranceFieldOf(type, i)
-    if (!(abs(valueOf(field) - load<f64>(references + (i << 3))) <= toleranceOf(type, i))) return field
+    const moved = abs(valueOf(field) - load<f64>(references + (i << 3)))
+    if (!((isToleranceOfAngle(type, i) ? shortWay(moved) : moved) <= toleranceOf(type, i))) return field
   }
   return -1
 }

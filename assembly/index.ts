@@ -67,8 +67,8 @@ export function addFrameEntry(type: u32, offset: u32, format: u32, part: u32, wo
   const fault = program.loadProgram(type, catalog.Role.effect, words)
   return fault != catalog.Fault.none ? fault : effect.addFrameEntry(type, offset, format, part, program.lastProgram())
 }
-export function addTolerance(type: u32, field: u32, value: f64): catalog.Fault {
-  return catalog.addTolerance(type, field, value)
+export function addTolerance(type: u32, field: u32, value: f64, angle: bool): catalog.Fault {
+  return catalog.addTolerance(type, field, value, angle)
 }
 export function layOut(type: u32): catalog.Fault {
   return catalog.layOut(type)

@@ -11,7 +11,7 @@ import {
   Fault, footprintAt, isSealed, markCited, markKnown, markNow, markRecord, NO_TYPE, Role, slotsOf, stringsOf, typeCount,
 } from './catalog'
 import { boundValue, boundVersion, isPresent, slotValue, textAt, textLength } from './binding'
-import { distance } from './distance'
+import { distance, shortWay } from './distance'
 import { INPUT_AT, PROGRAM_BYTES, PROGRAMS_AT, STACK_AT, WORDS_AT } from './layout'
 import { INSTRUCTIONS_MAX, PAYLOAD_BYTES_MAX, PROGRAM_WORDS_MAX, PROGRAMS_MAX, STACK_MAX } from './limits'
 import { nextFootprint } from './predicate'
@@ -142,10 +142,7 @@ export function evaluate(program: u32): f64 {
         break
       case Op.drift:
         x = abs(valueOf(index) - boundValue(record, type, index))
-        if (flag != 0) {
-          x = x % 360
-          x = min<f64>(x, 360 - x)
-        }
+        if (flag != 0) x = shortWay(x)
         break
       case Op.payload:
         x = isPresent(record, index) ? slotValue(record, index) : flag != 0 ? 0 : NaN

@@ -220,8 +220,9 @@ function finite(value: number): number {
   return value
 }
 
-/** Great circle, haversine; degrees in. */
+/** Great circle, haversine; degrees in. NaN from or to what is no place, as in the core. */
 function distance_m(lat1: number, lon1: number, lat2: number, lon2: number): number {
+  if (Math.max(Math.abs(lat1), Math.abs(lat2)) > 90 || Math.max(Math.abs(lon1), Math.abs(lon2)) > 180) return Number.NaN
   const rad = Math.PI / 180
   const haversine = (angle: number): number => Math.sin((angle * rad) / 2) ** 2
   const h = haversine(lat2 - lat1) + Math.cos(lat1 * rad) * Math.cos(lat2 * rad) * haversine(lon2 - lon1)

@@ -52,7 +52,14 @@ export interface TypeImage {
   /** The effect's frames in order; empty for what does not go to the vehicle. */
   readonly frames: readonly FrameImage[]
   /** References that went into the frames, and how far each may move while the lease lives (PROTOCOL 3, `tolerance`). */
-  readonly tolerance: readonly { readonly field: number; readonly value: number }[]
+  readonly tolerance: readonly ToleranceImage[]
+}
+
+export interface ToleranceImage {
+  readonly field: number
+  readonly value: number
+  /** Degrees, measured the short way round: a longitude may pass from 180 to -180. Default false. */
+  readonly angle?: boolean
 }
 
 export type SlotKind = 'number' | 'integer' | 'boolean' | 'enum' | 'string'
@@ -83,6 +90,9 @@ export interface EntryImage {
   readonly format: Format
   /** `'nan'` is the quiet NaN 0x7FC00000 that MAVLink itself wants (f32 only). An integer format rounds to nearest. */
   readonly value: Expression | 'nan'
-  /** Latitude and longitude of one position: both exactly 0 denies (`unencodable`). */
+  /**
+   * Latitude and longitude of one position, in degrees (f32) or 1e-7 deg (integers): both exactly 0, or one beyond 90 or 180
+   * deg, denies (`unencodable`).
+   */
   readonly position?: 'lat' | 'lon'
 }

@@ -46,7 +46,7 @@ interface Exports extends Record<string, unknown> {
   addClause(type: number, role: Role, words: number): Fault
   addFrame(type: number, message: number, length: number, stamp: number, sends: number): Fault
   addFrameEntry(type: number, offset: number, format: number, part: number, words: number): Fault
-  addTolerance(type: number, field: number, value: number): Fault
+  addTolerance(type: number, field: number, value: number, angle: number): Fault
   layOut(type: number): Fault
   addContingency(message: number, length: number): Fault
   addContingencyEntry(offset: number, format: number, part: number, words: number): Fault
@@ -208,8 +208,9 @@ class WasmCore implements Core {
         core.addFrameEntry(i, offset, format, part, words)
       for (const entry of entries) this.loadEntry(entry, what, add)
     })
-    for (const { field, value } of type.tolerance) {
-      accept(core.addTolerance(i, index(field, abi.FIELDS_MAX, `${name}: tolerance`), value), `${name}: tolerance`)
+    for (const { field, value, angle = false } of type.tolerance) {
+      const what = `${name}: tolerance`
+      accept(core.addTolerance(i, index(field, abi.FIELDS_MAX, what), value, Number(angle)), what)
     }
     accept(core.layOut(i), name)
   }

@@ -254,7 +254,7 @@ describe.each(cores)('%s', (_, make) => {
     }
   })
 
-  test('G2 G5: what cannot be written, or is a position of 0, 0, is unencodable', () => {
+  test('G2 G5: what cannot be written, is a position of 0, 0, or is no place on earth, is unencodable', () => {
     const extremes: readonly (readonly ['u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32', number, boolean])[] = [
       ['u8', 0, true],
       ['u8', 255, true],
@@ -313,26 +313,38 @@ describe.each(cores)('%s', (_, make) => {
       [1, 0, true],
       [-0, 0, false],
       [1, 1, true],
+      ...[-90, 90].flatMap((lat) => [-180, 180].map((lon) => [lat, lon, true] as const)),
+      ...[-132.6, -90.0000001, 90.0000001, 132.6].map((lat) => [lat, 8, false] as const),
+      ...[-180.0000001, 180.0000001, 190].map((lon) => [47, lon, false] as const),
+      [90.00000004, 180.00000004, true], // rounds to what there is
     ]
-    for (const [lat, lon, allowed] of places) {
-      const scaled = (s: number): Expression => both('mul', slot(s), num(1e7))
-      const effect = type(Kind.command, {
-        payload: [
-          { name: 'lat', kind: 'number', optional: false },
-          { name: 'lon', kind: 'number', optional: false },
-        ],
-        frames: [
-          frame([
-            { ...entry(0, 'i32', scaled(0)), position: 'lat' },
-            { ...entry(4, 'i32', scaled(1)), position: 'lon' },
-          ]),
-        ],
-      })
-      const core = load(make, image([], [effect]))
-      core.snapshot(0)
-      const [sequence] = retain(core, batch(1, [candidate(0, { payload: [lat, lon] })]), 0) as [number]
-      expect(gateOf(core, sequence).decision, `${lat} ${lon}`).toBe(allowed ? 'allow' : 'deny')
-    }
+    const formats = [
+      ['i32', 1e7],
+      ['f32', 1],
+    ] as const
+    for (const [format, scale] of formats)
+      for (const [lat, lon, allowed] of places) {
+        // A float has no digits for the last two rows but one: there it is the same as the place itself.
+        if (format === 'f32' && Math.fround(lat) === Math.sign(lat) * 90 && !allowed) continue
+        if (format === 'f32' && Math.fround(lon) === Math.sign(lon) * 180 && !allowed) continue
+        const scaled = (s: number): Expression => both('mul', slot(s), num(scale))
+        const effect = type(Kind.command, {
+          payload: [
+            { name: 'lat', kind: 'number', optional: false },
+            { name: 'lon', kind: 'number', optional: false },
+          ],
+          frames: [
+            frame([
+              { ...entry(0, format, scaled(0)), position: 'lat' },
+              { ...entry(4, format, scaled(1)), position: 'lon' },
+            ]),
+          ],
+        })
+        const core = load(make, image([], [effect]))
+        core.snapshot(0)
+        const [sequence] = retain(core, batch(1, [candidate(0, { payload: [lat, lon] })]), 0) as [number]
+        expect(gateOf(core, sequence).decision, `${format} ${lat} ${lon}`).toBe(allowed ? 'allow' : 'deny')
+      }
   })
 
   test('G2 G5: before the target is known every frame that names it is unencodable', () => {
@@ -522,6 +534,30 @@ describe.each(cores)('%s', (_, make) => {
       const said = core.frame(sequence, 0, 0, at_ms, 0)
       expect(said.decision === 'allow' ? Reason.none : said.reason, `${home} at ${at_ms}`).toBe(reason)
     }
+  })
+
+  test('G5: a longitude that went into the frames moves the short way round: 180 is where -180 is', () => {
+    for (const angle of [true, false])
+      for (const from of [-180, -179.99999, 8, 179.99999, 180])
+        for (const to of [-180, -179.99999, 8, 8.00001, 179.99999, 180]) {
+          const tolerance = [
+            { field: 1, value: 1 },
+            { field: 0, value: 2e-5, angle },
+          ]
+          const effect = { ...STREAM, tolerance }
+          const core = load(make, image([field('lon', 1000), field('amsl', 1000)], [effect]))
+          core.target(1, 1)
+          core.observe(0, from, 0)
+          core.observe(1, from, 0)
+          core.snapshot(0)
+          const sequence = streamed(core)
+          bytesOf(gateOf(core, sequence))
+          core.observe(0, to, 1)
+          const said = core.frame(sequence, 0, 0, 1, 0)
+          const apart = Math.abs(to - from)
+          const near = (angle ? Math.min(apart, 360 - apart) : apart) <= 2e-5
+          expect(word(said), `${from} to ${to}, ${angle}`).toEqual(near ? 'allow' : deny(Reason.out_of_tolerance, 0))
+        }
   })
 
   test('G5: patience defers from the first time on, never longer, never restarted, never in a lease', () => {

@@ -127,12 +127,14 @@ function slot(scene: Scene, e: { slot: number; guarded: boolean }, read: (value:
   return read(value)
 }
 
-function drift(now: number, cited: number, angle: boolean): number {
+export function drift(now: number, cited: number, angle: boolean): number {
   const d = Math.abs(now - cited)
   return angle ? Math.min(d % 360, 360 - (d % 360)) : d
 }
 
 function distance(lat1: number, lon1: number, lat2: number, lon2: number): number {
+  const isPlace = (lat: number, lon: number): boolean => Math.abs(lat) <= 90 && Math.abs(lon) <= 180
+  if (!isPlace(lat1, lon1) || !isPlace(lat2, lon2)) return Number.NaN
   const rad = Math.PI / 180
   const haversine = (angle: number): number => Math.sin((angle * rad) / 2) ** 2
   const h = haversine(lat2 - lat1) + Math.cos(lat1 * rad) * Math.cos(lat2 * rad) * haversine(lon2 - lon1)

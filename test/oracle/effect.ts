@@ -10,7 +10,10 @@ export function encode(frame: FrameImage, scene: Scene): Uint8Array | undefined 
     const number = value === 'nan' ? Number.NaN : evaluate(value, scene)
     if (value !== 'nan' && !fits(format, number)) return undefined
     write(bytes, offset, format, number)
-    if (part) position[part] = read(bytes, offset, format)
+    if (!part) continue
+    position[part] = read(bytes, offset, format)
+    const degrees = format === 'f32' ? position[part] : nearest(number) / 1e7
+    if (Math.abs(degrees) > (part === 'lat' ? 90 : 180)) return undefined
   }
   return position.lat === 0 && position.lon === 0 ? undefined : bytes
 }

@@ -28,7 +28,7 @@ import {
 } from '../../src/core/core.ts'
 import type { Image, TypeImage } from '../../src/core/image.ts'
 import { isAction, judge, type Omitted, world } from './admission.ts'
-import { evaluate, holds, type No, type Scene, type Sight, unseen } from './clause.ts'
+import { drift, evaluate, holds, type No, type Scene, type Sight, unseen } from './clause.ts'
 import { encode } from './effect.ts'
 
 /** What is bound (PROTOCOL 6). The gate reads it back from the bytes that the digest covers, and from nowhere else. */
@@ -328,7 +328,8 @@ class Oracle implements Core {
       instance.references = type.tolerance.map(({ field }) => scene.now[field]!.value)
     } else if (!blind) {
       const moved = type.tolerance.find(
-        ({ field, value }, i) => !(Math.abs(scene.now[field]!.value - instance.references[i]!) <= value),
+        ({ field, value, angle = false }, i) =>
+          !(drift(scene.now[field]!.value, instance.references[i]!, angle) <= value),
       )
       if (moved) yield deny(Reason.out_of_tolerance, moved.field)
     }

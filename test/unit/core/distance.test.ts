@@ -5,6 +5,7 @@ import { Kind, PREDICATES_MAX } from '../../../build/abi.ts'
 import type { Expression } from '../../../src/core/expression.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
 import { evaluate, type Scene } from '../../oracle/clause.ts'
+import { oracle } from '../../oracle/oracle.ts'
 import { batch, both, candidate, dice, image, load, num, retain, type } from '../../oracle/sketch.ts'
 
 const NOWHERE: Scene = { now_ms: 0, now: [], cited: [], payload: [], elapsed_ms: Number.NaN, target: undefined }
@@ -58,7 +59,7 @@ test("distance is the oracle's haversine formula to the last bits, from millimet
   const pairs = Array.from({ length: PREDICATES_MAX }, (): Expression => {
     const reach = 10 ** between(-8, 1.6)
     const off = (): number => between(-reach, reach)
-    const [lat, lon] = [between(-45, 45), between(-180, 180)]
+    const [lat, lon] = [between(-45, 45), between(-140, 140)]
     return { op: 'distance', args: [num(lat), num(lon), num(lat + off()), num(lon + off())] }
   })
   const predicates = pairs.map((pair) => {
@@ -68,4 +69,30 @@ test("distance is the oracle's haversine formula to the last bits, from millimet
   })
   const core = load(loadCore, { ...image([], []), predicates })
   expect(pairs.filter((_, i) => core.predicate(i, 0, 0) !== true)).toEqual([])
+})
+
+test('G5: from or to a place that there is not, no distance is finite: whatever is asked of it does not hold', () => {
+  const asked = (place: readonly [number, number, number, number], op: 'ge' | 'lt'): Expression =>
+    both(op, { op: 'distance', args: [num(place[0]), num(place[1]), num(place[2]), num(place[3])] }, num(1000))
+  const nowhere = [
+    [132.6, 8.5, 47.4, 8.5],
+    [47.4, 8.5, 132.6, 8.5],
+    [-90.1, 8.5, 47.4, 8.5],
+    [47.4, 180.1, 47.4, -179.9],
+    [47.4, 8.5, 47.4, -180.1],
+    [47.4, 368.5, 47.4, 8.5],
+  ] as const
+  const somewhere = [
+    [90, 180, -90, -180],
+    [47.4, 180, 47.4, -180],
+  ] as const
+  const predicates = [...nowhere, ...somewhere].flatMap((place) =>
+    (['ge', 'lt'] as const).map((op) => ({ name: 'asked', type: undefined, expression: asked(place, op) })),
+  )
+  for (const make of [loadCore, oracle]) {
+    const core = load(make, { ...image([], []), predicates })
+    const said = predicates.map((_, i) => core.predicate(i, 0, 0))
+    expect(said.slice(0, 2 * nowhere.length)).toEqual(nowhere.flatMap(() => [undefined, undefined]))
+    expect(said.slice(2 * nowhere.length)).toEqual([true, false, false, true])
+  }
 })

@@ -119,6 +119,10 @@ test.each([
   [1e-9, -1e-9, 'deny'], // rounds to exactly 0, 0
   [0, 8.5, 'allow'],
   [47.1, 0, 'allow'],
+  [132.6, 8.5, 'deny'],
+  [-90.0000001, 8.5, 'deny'],
+  [-90, 180, 'allow'],
+  [47.1, -180.0000001, 'deny'],
 ])('G5: a position of %d, %d: %s', (lat, lon, decision) => {
   const at = (offset: number, index: number, position: 'lat' | 'lon'): EntryImage => ({
     offset,
