@@ -2,6 +2,7 @@
 // reading is unknown until it has stayed plausible for 3 s; the new value may be right, as when the GPS comes back.
 
 import { EARTH_RADIUS_M } from '../core/expression.ts'
+import { turn_deg } from './angle.ts'
 
 const RADIANS = Math.PI / 180
 /** How long nothing that rests on a reading counts after it jumped, ms. */
@@ -37,7 +38,7 @@ const MOTIONS: readonly Motion[] = [
   // Its zero is home: that moves with the place standing still.
   { of: ['position.alt'], apart: straight, perSecond: SPEED_MAX, slack: 0, unsettles: ['position.alt'] },
   { of: HOME, apart: separation_m, perSecond: SPEED_MAX, slack: 0, unsettles: [...HOME, 'position.alt'] },
-  { of: ['heading'], apart: turn_deg, perSecond: 360, slack: 5, unsettles: ['heading'] },
+  { of: ['heading'], apart: turned, perSecond: 360, slack: 5, unsettles: ['heading'] },
   // Less charge is always believed, and at once; more only once it has stayed.
   { of: ['battery.remaining'], apart: rise, perSecond: 0, slack: 5, unsettles: ['battery.remaining'] },
 ]
@@ -87,10 +88,8 @@ function rise([before]: readonly number[], [now]: readonly number[]): number {
   return now! - before!
 }
 
-/** The short way round, degrees. */
-function turn_deg([before]: readonly number[], [now]: readonly number[]): number {
-  const turn = Math.abs(now! - before!) % 360
-  return Math.min(turn, 360 - turn)
+function turned([before]: readonly number[], [now]: readonly number[]): number {
+  return Math.abs(turn_deg(before!, now!))
 }
 
 /** Straight distance of two places (deg, deg, m) that are close to each other or far apart: great circle and height, m. */

@@ -2,6 +2,7 @@
 // (PROTOCOL 8, Takeover).
 
 import type { ReportedTarget } from '../protocol/port.ts'
+import { turn_deg } from './angle.ts'
 import { layout } from './frame.ts'
 import type { Profile } from './profile.ts'
 import { reader } from './reader.ts'
@@ -58,7 +59,7 @@ export class Target {
       const here = this.#here(received_ms)
       if (here === undefined) return { lat, lon }
       const north = here.local.north + (lat - here.globe.north) * METRES_PER_DEGREE
-      const east = here.local.east + (lon - here.globe.east) * METRES_PER_DEGREE * shrink(lat)
+      const east = here.local.east + turn_deg(here.globe.east, lon) * METRES_PER_DEGREE * shrink(lat)
       return { lat, lon, north, east }
     }
     return message === LOCAL ? this.#readLocal(payload, received_ms) : undefined
@@ -72,7 +73,8 @@ export class Target {
       const here = this.#here(received_ms)
       if (here === undefined) return { north, east }
       const lat = here.globe.north + (north - here.local.north) / METRES_PER_DEGREE
-      const lon = here.globe.east + (east - here.local.east) / (METRES_PER_DEGREE * shrink(lat))
+      const beside = here.globe.east + (east - here.local.east) / (METRES_PER_DEGREE * shrink(lat))
+      const lon = Math.abs(beside) <= 180 ? beside : turn_deg(0, beside)
       return { lat, lon, north, east }
     }
     const velocity = { north: local.vx(payload), east: local.vy(payload) }

@@ -1,5 +1,6 @@
 // Whose target the autopilot flies to (PROTOCOL 8, Takeover).
 
+import { turn_deg } from '../profile/angle.ts'
 import type { SetpointName } from '../profile/profile.ts'
 import type { ReportedTarget } from './port.ts'
 
@@ -14,12 +15,13 @@ type Payload = Readonly<Record<string, unknown>>
 export function isOurs(reported: ReportedTarget, setpoint: SetpointName, payload: Payload): boolean | undefined {
   const { lat, lon, north, east, velocity } = reported
   const number = (name: string): number => Number(payload[name])
+  const nearLon = lon === undefined ? undefined : Math.abs(turn_deg(number('lon'), lon)) <= NEAR_DEG
   const near = (value: number | undefined, ours: number, by: number): boolean | undefined =>
     value === undefined ? undefined : Math.abs(value - ours) <= by
   switch (setpoint) {
     case 'position-global':
       if (velocity !== undefined) return false
-      return near(lat, number('lat'), NEAR_DEG) && near(lon, number('lon'), NEAR_DEG)
+      return near(lat, number('lat'), NEAR_DEG) && nearLon
     case 'position-local':
       if (velocity !== undefined) return false
       return near(north, number('north'), NEAR_M) && near(east, number('east'), NEAR_M)
@@ -49,5 +51,5 @@ function isAlong(reported: Velocity, ours: Velocity): boolean {
 /** Whether a reported place is where the vehicle is, deg: a take-off goes nowhere else. Undefined where either is unknown. */
 export function isHere({ lat, lon }: ReportedTarget, here: { lat: number; lon: number }): boolean | undefined {
   if (lat === undefined || lon === undefined || Number.isNaN(here.lat + here.lon)) return undefined
-  return Math.abs(lat - here.lat) <= NEAR_DEG && Math.abs(lon - here.lon) <= NEAR_DEG
+  return Math.abs(lat - here.lat) <= NEAR_DEG && Math.abs(turn_deg(here.lon, lon)) <= NEAR_DEG
 }

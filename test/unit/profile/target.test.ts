@@ -6,7 +6,7 @@ import type { Profile } from '../../../src/profile/profile.ts'
 import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
 import { reader } from '../../../src/profile/reader.ts'
 import { Telemetry } from '../../../src/profile/telemetry.ts'
-import { isOurs } from '../../../src/protocol/target.ts'
+import { isHere, isOurs } from '../../../src/protocol/target.ts'
 import { fixture, frames, wholeFlights } from '../mavlink/recording.ts'
 import { message } from './message.ts'
 
@@ -104,4 +104,50 @@ it.each(flights)('what PX4 said of its target in OFFBOARD was ours: %s', (path, 
   const said = reported(path).filter(({ at_ms }) => at_ms < until_ms)
   expect(said.length).toBeGreaterThan(5)
   expect(said.filter(({ ours }) => ours !== true)).toEqual([])
+})
+
+describe('at the antimeridian', () => {
+  const east = (lon: number) => Math.round(lon * 1e7)
+  const metre = 1 / (111_195 * Math.cos((47.4 * Math.PI) / 180))
+  const at = (lon: number) => message('GLOBAL_POSITION_INT', { lat: 474_000_000, lon: east(lon) })
+
+  it('180 and -180 are one longitude: a target there is ours whichever the autopilot says', () => {
+    for (const lon of [180, -180, 179.99999, -179.99999])
+      for (const said of [180, -180, 179.99999, -179.99999])
+        expect(isOurs({ lat: 47.4, lon: said }, 'position-global', { lat: 47.4, lon }), `${lon} as ${said}`).toBe(true)
+    expect(isOurs({ lat: 47.4, lon: -179.9999 }, 'position-global', { lat: 47.4, lon: 180 })).toBe(false)
+    expect(isOurs({ lat: 47.4, lon: 0 }, 'position-global', { lat: 47.4, lon: 180 })).toBe(false)
+  })
+
+  it('a vehicle on the other side of it is beside it', () => {
+    expect(isHere({ lat: 47.4, lon: 180 }, { lat: 47.4, lon: -179.99999 })).toBe(true)
+    expect(isHere({ lat: 47.4, lon: 180 }, { lat: 47.4, lon: -179.9999 })).toBe(false)
+  })
+
+  it('metres lead across it, from the globe to the local frame and back', () => {
+    const across = target(px4Multirotor, onGlobe(474_000_000, east(-180 + 10 * metre)), 0, [
+      at(180 - 5 * metre),
+      inside,
+    ])
+    expect(across!.east).toBeCloseTo(-20 + 15, 1)
+    const back = target(px4Multirotor, inFrame({ x: 10, y: -20 + 15 }), 0, [at(180 - 5 * metre), inside])
+    expect(back!.lon).toBeCloseTo(-180 + 10 * metre, 6)
+    const west = target(px4Multirotor, inFrame({ x: 10, y: -20 - 15 }), 0, [at(-180 + 5 * metre), inside])
+    expect(west!.lon).toBeCloseTo(180 - 10 * metre, 6)
+  })
+
+  it('flying over it is no jump', () => {
+    const telemetry = new Telemetry(px4Multirotor)
+    const lons = [179.9999999, -179.9999999, 180, -180]
+    for (const [i, lon] of lons.entries()) {
+      const { observations } = telemetry.apply(at(lon)[0], at(lon)[1], 50 * i)
+      for (const [id, payload] of [
+        message('GPS_RAW_INT', { fix_type: 3, satellites_visible: 9 }),
+        message('ESTIMATOR_STATUS', { flags: 55, pos_horiz_accuracy: 1 }),
+      ])
+        telemetry.apply(id, payload, 50 * i)
+      const number = px4Multirotor.fields.findIndex(({ name }) => name === 'position.lon')
+      if (i > 0) expect(observations.find(({ field }) => field === number)!.value).toBeCloseTo(lon, 6)
+    }
+  })
 })
