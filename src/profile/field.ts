@@ -1,6 +1,7 @@
 // The state fields of the built-in profiles (PROTOCOL 3) and what MAVLink says of them: common to all autopilots but for
 // the few that each profile brings itself.
 
+import { PLAUSIBLE, type Plausible } from './plausibility.ts'
 import {
   type Carrier,
   type Enumeration,
@@ -54,20 +55,27 @@ const CONTINUOUS: readonly [string, string][] = [
   ['range.down', 'm'],
 ]
 
-/** The fields of a profile, numbered alike in all. Throws for one whose source is missing. */
+/** The fields of a profile, numbered alike in all. Throws for one whose source, or whose plausible range, is missing. */
 export function profileFields(sources: Readonly<Record<string, FieldSource>>): readonly ProfileField[] {
   const source = (name: string): FieldSource => {
     const found = sources[name]
     if (found === undefined) throw new Error(`nothing says where the field ${name} comes from`)
     return found
   }
+  const plausible = (name: string): Plausible => {
+    const found = PLAUSIBLE[name]
+    if (found === undefined) throw new Error(`nothing says what the field ${name} can be`)
+    return found
+  }
   return [
     ...DISCRETE.map(([name, type, enumeration]): ProfileField => {
       const field = { name, type, continuous: false, ...source(name) }
+      if (type === 'integer') return { ...field, plausible: plausible(name) }
       return enumeration === undefined ? field : { ...field, enumeration }
     }),
     ...CONTINUOUS.map(([name, unit]): ProfileField => {
-      const field: ProfileField = { name, type: 'number', unit, continuous: true, ...source(name) }
+      const from = { ...source(name), plausible: plausible(name) }
+      const field: ProfileField = { name, type: 'number', unit, continuous: true, ...from }
       return unit === 'deg' ? { ...field, angle: true } : field
     }),
   ]
@@ -101,7 +109,9 @@ export const mode =
   }
 
 const ARMED = 0x80
+/** MAV_STATE: critical and worse, up to a termination of the flight. */
 const CRITICAL = 5
+const TERMINATION = 8
 export const PREARM_OK = 0x10000000
 /** Attitude, both velocities, absolute horizontal and vertical position: the same bits in both autopilots' reports. */
 export const ESTIMATED = 1 | 2 | 4 | 16 | 32
@@ -132,9 +142,9 @@ const POSITION: Pick<FieldSource, 'maxAge_ms' | 'needs'> = { maxAge_ms: 300, nee
 const HOME = ['latitude', 'longitude', 'altitude'] as const
 
 export const armed = from('HEARTBEAT', ['base_mode'], flags(ARMED))
-/** A failsafe or worse; MAV_STATE 0 is not known. */
+/** A failsafe or worse; MAV_STATE 0 is not known, and neither is what it does not have. */
 export const critical = from('HEARTBEAT', ['system_status'], (status = 0) =>
-  status === 0 ? Number.NaN : status >= CRITICAL ? 1 : 0,
+  status === 0 || status > TERMINATION ? Number.NaN : status >= CRITICAL ? 1 : 0,
 )
 export const armable = from('SYS_STATUS', ['onboard_control_sensors_health'], flags(PREARM_OK))
 

@@ -3,6 +3,7 @@
 // Only frames and masks that stand in a profile can ever leave.
 
 import type { Parameter } from './parameter.ts'
+import type { Plausible } from './plausibility.ts'
 
 /** One vocabulary of modes for all autopilots. The number of a mode in the state table is its position here. */
 export const MODES = [
@@ -48,6 +49,8 @@ export interface ProfileField {
   /** Which enumeration, where `type` is `enum`. */
   readonly enumeration?: Enumeration
   readonly unit?: string
+  /** What a number or an integer can be; beyond, it is unknown. */
+  readonly plausible?: Plausible
   /** A direction in degrees: `drift` goes the short way round. */
   readonly angle?: boolean
   /** Continuous fields have no version. */

@@ -2,10 +2,11 @@
 // what stands in the profile; here is only when it counts.
 //
 // Values are read straight from the payload's bytes: no message object is built, so no default of a message class can stand
-// in for a value that was not sent. What a message calls unknown is NaN here, and NaN makes a field unknown.
+// in for a value that was not sent. What a message calls unknown, and what cannot be, is NaN here, and NaN makes a field unknown.
 
 import type { Observation, Report } from '../protocol/port.ts'
 import { layout, layoutOf } from './frame.ts'
+import { isPlausible } from './plausibility.ts'
 import type { Need, Profile, ProfileField } from './profile.ts'
 import { reader } from './reader.ts'
 import { Settling, unsettledBy } from './settling.ts'
@@ -78,7 +79,7 @@ export class Telemetry {
     for (const { field, name, read } of carried) {
       const value = read(view)
       if (value === undefined) continue
-      said.set(name, Number.isFinite(value) ? value : Number.NaN)
+      said.set(name, isPlausible(value, this.#fields[field]!.plausible) ? value : Number.NaN)
       numbers.push(field)
     }
     this.#note(said, received_ms)
