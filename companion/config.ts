@@ -3,7 +3,7 @@
 
 import { dirname, relative, resolve } from 'node:path'
 import { z } from 'zod'
-import type { Catalog, Problem } from '../src/catalog/catalog.ts'
+import { type Catalog, MAX_SPEED, type Problem } from '../src/catalog/catalog.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import { Source } from '../src/catalog/source.ts'
 import { suggestion } from '../src/catalog/suggestion.ts'
@@ -31,7 +31,7 @@ export interface Config {
   }
   /** Whether parameters of the autopilot that make setpoints unsafe refuse them. */
   readonly preflight: 'refuse' | 'warn'
-  /** The fastest that the autopilot may be set to fly to a position, m/s. */
+  /** No velocity that leaves is longer, and the autopilot may be set to fly to a position no faster, m/s. */
   readonly maxSpeed: number
   /** A broker to connect to, with absolute paths of certificates, or one of our own to open at `host:port`. */
   readonly mqtt:
@@ -129,7 +129,7 @@ const schema = z.strictObject({
   rules: z.array(z.string().min(1)).default([]),
   mavlink,
   preflight: z.enum(['refuse', 'warn'], 'must be refuse or warn').default('refuse'),
-  max_speed: z.number('must be a number of m/s').positive('must be above 0 m/s').default(5),
+  max_speed: z.number('must be a number of m/s').positive('must be above 0 m/s').default(MAX_SPEED),
   mqtt,
   journal: z.string().min(1).optional(),
   log: z.strictObject({ level: z.enum(LOG_LEVELS).default('info') }).default({ level: 'info' }),
@@ -198,8 +198,8 @@ export function parseConfig(text: string, file: string): Config {
 }
 
 /** The catalog that it names. Throws `CatalogError`, or the error of the file system. */
-export function readCatalog({ catalog }: Config): Catalog {
-  return loadCatalog(readText('catalog', catalog), relative(process.cwd(), catalog), PROFILES)
+export function readCatalog({ catalog, maxSpeed }: Config): Catalog {
+  return loadCatalog(readText('catalog', catalog), relative(process.cwd(), catalog), PROFILES, { maxSpeed })
 }
 
 /**

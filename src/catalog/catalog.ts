@@ -101,6 +101,11 @@ export interface Predicate {
   readonly types: ReadonlyMap<number, number>
 }
 
+/** What `max_speed` is where nobody says another, m/s. */
+export const MAX_SPEED = 5
+/** The support clause that every velocity has beside its own: its length is at most that. */
+export const SPEED_CLAUSE = 'max_speed'
+
 /** In the order of MAV_SEVERITY. */
 export const SEVERITIES = ['emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug'] as const
 export type Severity = (typeof SEVERITIES)[number]

@@ -4,7 +4,7 @@ import { CITED_MAX, CLAUSES_MAX, Kind, Phase, type PhaseWord, SLOTS_MAX } from '
 import { type Expression, reads } from '../core/expression.ts'
 import type { ClauseImage, TypeImage } from '../core/image.ts'
 import type { Profile } from '../profile/profile.ts'
-import type { Clause, ComponentType, PayloadField } from './catalog.ts'
+import { type Clause, type ComponentType, type PayloadField, SPEED_CLAUSE } from './catalog.ts'
 import { ClauseError, compileClause, type Scope, type ScopeField } from './clause.ts'
 import { type LoadedEffect, loadEffect } from './effect.ts'
 import { footprint } from './footprint.ts'
@@ -24,6 +24,8 @@ export interface Surroundings {
   readonly names: readonly string[]
   /** Shapes by name, of those types whose keys were right. */
   readonly shapes: ReadonlyMap<string, ComponentShape>
+  /** m/s */
+  readonly maxSpeed: number
 }
 
 export interface LoadedComponent {
@@ -50,7 +52,7 @@ export function loadComponent(name: string, shape: ComponentShape, around: Surro
     })
 
   const action = shape.kind === 'action' ? shape : undefined
-  const support = all('support', shape.support)
+  const written = all('support', shape.support)
   const gate = all('gate', shape.gate)
   const holds = all('holds', action?.holds ?? {})
   const done = action?.effect.done === undefined ? undefined : compile(['effect', 'done'], action.effect.done, 'done')
@@ -63,11 +65,18 @@ export function loadComponent(name: string, shape: ComponentShape, around: Surro
     fields: around.fields,
     payload,
     constants: around.constants,
+    maxSpeed: around.maxSpeed,
+    ranges: rangesOf({ fields: around.fields, payload }),
+    problemOfPayload: (path, message, part) => source.problem([...base, 'payload', ...path], message, part),
     problem: (path, message, part) => source.problem([...base, 'effect', ...path], message, part),
     problemWithin: (path, position, message) => source.problemWithin([...base, 'effect', ...path], position, message),
     field: (path, field) => fieldNumber(field, [...base, 'effect', ...path], around),
   })
   if (loaded === undefined) return undefined
+  const { speed } = loaded
+  if (speed !== undefined && (Object.hasOwn(shape.support, SPEED_CLAUSE) || Object.hasOwn(shape.gate, SPEED_CLAUSE)))
+    source.problem(base, `\`${SPEED_CLAUSE}\` is the name of a velocity’s own clause: name yours otherwise`, 'key')
+  const support = speed === undefined ? written : [...written, { name: SPEED_CLAUSE, expression: speed.expression }]
 
   const bounds = boundsOf(payload)
   const clauses = [...support, ...gate, ...holds]
@@ -86,7 +95,7 @@ export function loadComponent(name: string, shape: ComponentShape, around: Surro
     description: shape.description ?? '',
     payload,
     bounds: bounds.map(({ clause: { name: field }, bound }) => ({ field, bound })),
-    support: texts(shape.support),
+    support: [...texts(shape.support), ...(speed === undefined ? [] : [{ name: SPEED_CLAUSE, text: speed.text }])],
     gate: texts(shape.gate),
     holds: texts(action?.holds ?? {}),
     done: action?.effect.done === undefined ? undefined : { name: 'done', text: action.effect.done },

@@ -1,8 +1,10 @@
 // Effects: what a component crosses as, from the catalog's words and the profile's frames (PROTOCOL 3, "Effects"; PROTOCOL 8).
 
 import { FRAMES_MAX, TOLERANCES_MAX } from '../../build/abi.ts'
-import type { FrameImage } from '../core/image.ts'
+import type { Expression } from '../core/expression.ts'
+import type { FrameImage, ToleranceImage } from '../core/image.ts'
 import {
+  type Arguments,
   CONTINGENCIES,
   type FrameTemplate,
   type Profile,
@@ -12,9 +14,10 @@ import {
 } from '../profile/profile.ts'
 import type { Effect, EffectStep, Lease, PayloadField } from './catalog.ts'
 import { ClauseError, compileNumber, type Scope, type ScopeField } from './clause.ts'
-import { frameReads } from './footprint.ts'
+import { frameReads, payloadReads } from './footprint.ts'
 import { frameImage } from './frame.ts'
 import { quantity } from './quantity.ts'
+import { ANY, type Range, type Ranges, range } from './range.ts'
 import type { ActionShape, ComponentShape, MavCmdShape } from './schema.ts'
 import type { Part, Path } from './source.ts'
 
@@ -22,7 +25,9 @@ import type { Part, Path } from './source.ts'
 export interface LoadedEffect {
   readonly effect: Effect
   readonly frames: readonly FrameImage[]
-  readonly tolerance: readonly { readonly field: number; readonly value: number }[]
+  readonly tolerance: readonly ToleranceImage[]
+  /** Of a velocity: that its length is within `max_speed`, and the same in words. */
+  readonly speed?: { readonly expression: Expression; readonly text: string }
 }
 
 /** What loading an effect needs; `problem` takes a path below `effect`. */
@@ -31,6 +36,11 @@ export interface Setting {
   readonly fields: ReadonlyMap<string, ScopeField>
   readonly payload: readonly PayloadField[]
   readonly constants: ReadonlyMap<string, number | boolean>
+  /** m/s */
+  readonly maxSpeed: number
+  readonly ranges: Ranges
+  /** `path` begins with the payload field. */
+  problemOfPayload(path: Path, message: string, part?: Part): void
   problem(path: Path, message: string, part?: Part): void
   problemWithin(path: Path, position: number, message: string): void
   /** The number of a declared field; undefined after a problem. */
@@ -118,6 +128,7 @@ function loadAction(shape: ActionEffect, setting: Setting): LoadedEffect | undef
         : loadMavCmd(shape.mav_cmd!, ['mav_cmd'], shape, setting)
   if (loaded === undefined) return undefined
   const { frames, ...lease } = loaded
+  bounded(frames, setting)
   return { effect: { kind: 'command', ...lease }, frames, tolerance: tolerance(shape, frames, setting) }
 }
 
@@ -126,7 +137,7 @@ type LoadedLease = Lease & { readonly frames: readonly FrameImage[] }
 function loadVerb(verb: Verb, shape: ActionEffect, setting: Setting): LoadedLease | undefined {
   refuseIrreversible(shape, setting)
   const { steps, leads, endsWithHold, undo, payload } = setting.profile.verbs[verb]
-  if (!needs(payload, verb, ['command'], setting)) return undefined
+  if (!takes(payload, verb, ['command'], setting)) return undefined
   const loaded = loadSteps(steps(hasIn(setting)), shape.retransmit ?? 0, setting, ['command'])
   return loaded && { ...loaded, leads, endsWithHold, undo, ...ending(shape) }
 }
@@ -142,18 +153,19 @@ function loadMavCmd(shape: MavCmdShape, path: Path, effect: ActionEffect, settin
     target_component: 'target.component',
     command: shape.id,
   }
-  const parameters = { ...scopeOf(setting), role: 'parameter' as const }
   let sound = true
   for (const [i, param] of shape.params.entries()) {
     values[`param${i + 1}`] = param ?? 'nan'
-    if (typeof param !== 'string') continue
     try {
-      compileNumber(param, parameters)
+      const { lo, hi } = rangeOf(param, setting)
+      if (SPEEDS[shape.id] !== i || (lo >= 0 && hi <= setting.maxSpeed)) continue
+      const bound = `is a speed, m/s: it must stay between 0 and max_speed (${setting.maxSpeed} m/s)`
+      setting.problem([...path, 'params', i], bound)
     } catch (error) {
       if (!(error instanceof ClauseError)) throw error
       setting.problemWithin([...path, 'params', i], error.position, error.message)
-      sound = false
     }
+    sound = false
   }
   if (!sound) return undefined
   const frame: FrameTemplate = { message: 'COMMAND_LONG', values }
@@ -168,6 +180,15 @@ function loadMavCmd(shape: MavCmdShape, path: Path, effect: ActionEffect, settin
   }
   const loaded = loadSteps([step], effect.retransmit ?? 0, setting, path)
   return loaded && { ...loaded, leads: [], endsWithHold: false, undo: NO_UNDO, ...ending(effect) }
+}
+
+/** MAV_CMDs that set how fast the vehicle flies, and which of their parameters (from 0) says it, in m/s. */
+const SPEEDS: Readonly<Record<number, number>> = { 178: 1 } // DO_CHANGE_SPEED
+
+/** What a parameter can be. Throws ClauseError. */
+function rangeOf(param: MavCmdShape['params'][number], setting: Setting): Range {
+  if (typeof param === 'number') return { lo: param, hi: param }
+  return param === null ? ANY : range(compileNumber(param, { ...scopeOf(setting), role: 'parameter' }), setting.ranges)
 }
 
 /** Setpoints are streamed; verbs can be given again, and are guarded by modes. */
@@ -209,7 +230,7 @@ const RESERVED: ReadonlySet<number> = new Set([
 
 function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting): LoadedEffect | undefined {
   const { profile } = setting
-  const { frame, payload, kept } = profile.setpoints[name]
+  const { frame, payload, refuses = {}, kept } = profile.setpoints[name]
   const rate_hz = shape.rate ?? DEFAULT_RATE_HZ
   if (rate_hz < RATE_MIN_HZ || rate_hz > RATE_MAX_HZ) {
     setting.problem(['rate'], `must be ${RATE_MIN_HZ} to ${RATE_MAX_HZ} Hz`)
@@ -223,7 +244,10 @@ function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting)
     if (kept && shape[key] === 'none')
       setting.problem([key], `${profile.name} flies on to a ${name} for ever: it must end with hold, land or return`)
   }
-  if (!needs(payload, name, ['setpoint'], setting)) return undefined
+  for (const [field, why] of Object.entries(refuses)) {
+    if (hasIn(setting)(field)) setting.problemOfPayload([field], `${name} takes no \`${field}\`: ${why}`, 'key')
+  }
+  if (!takes(payload, name, ['setpoint'], setting)) return undefined
   const scope = scopeOf(setting)
   const { step, mode } = profile.engagement
   const frames = attempt(setting, ['setpoint'], () => [
@@ -231,6 +255,7 @@ function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting)
     frameImage(step.frame, ENGAGEMENT_SENDS, scope),
   ])
   if (frames === undefined) return undefined
+  bounded(frames, setting)
   const engagement = stepOf(step, 1)
   const { within = 0, otherwise = 'hold', then = 'hold', dwell = 0 } = shape
   const effect: Effect = {
@@ -249,7 +274,7 @@ function loadSetpoint(name: SetpointName, shape: ActionEffect, setting: Setting)
     period_ms: 1000 / rate_hz,
     dwell_ms: dwell,
   }
-  return { effect, frames, tolerance: tolerance(shape, frames, setting) }
+  return { effect, frames, tolerance: tolerance(shape, frames, setting), ...speedOf(payload, setting) }
 }
 
 /** Contingency frames need no support, so they may read nothing but the target; in the order of CONTINGENCIES. */
@@ -273,43 +298,90 @@ function ending(shape: ActionEffect) {
   return { within_ms: within, otherwise, then, retransmit, irreversible }
 }
 
-/** The payload fields that the profile's frames read must be there, and numbers. */
-function needs(names: readonly string[], effect: string, path: Path, setting: Setting): boolean {
+/** What the profile's frames take of the payload must be there, a number, in their unit, and within what it can be. */
+function takes(args: Arguments, effect: string, path: Path, setting: Setting): boolean {
   let sound = true
-  for (const name of names) {
+  for (const [name, { unit, range, optional = false }] of Object.entries(args)) {
     const field = setting.payload.find((candidate) => candidate.name === name)
     const numeric = field?.kind === 'number' || field?.kind === 'integer'
-    if (numeric && !field.optional) continue
-    const found =
-      field === undefined ? 'which is missing' : numeric ? 'which is optional' : `which is of type ${field.kind}`
-    setting.problem(path, `${effect} needs the number \`${name}\` in the payload, ${found}`)
-    sound = false
+    if (!optional && (!numeric || field.optional)) {
+      const found =
+        field === undefined ? 'which is missing' : numeric ? 'which is optional' : `which is of type ${field.kind}`
+      setting.problem(path, `${effect} needs the number \`${name}\` in the payload, ${found}`)
+      sound = false
+    }
+    if (field === undefined || !numeric) continue
+    if (field.unit !== undefined && field.unit !== unit)
+      setting.problemOfPayload([name, 'unit'], `${effect} takes \`${name}\` in ${unit}, not ${field.unit}`)
+    if (range === undefined) {
+      boundSpeed(field, setting)
+      continue
+    }
+    if (field.min !== undefined && field.min < range.least)
+      setting.problemOfPayload([name, 'min'], `must be at least ${range.least} ${unit}: ${range.why}`)
+    if (field.max !== undefined && field.max > range.most)
+      setting.problemOfPayload([name, 'max'], `must be at most ${range.most} ${unit}: ${range.why}`)
   }
   return sound
 }
 
+/** A component of a velocity that alone is too fast could only mislead who reads the catalog. */
+function boundSpeed({ name, min = 0, max = 0 }: PayloadField, { maxSpeed, problemOfPayload }: Setting): void {
+  const says = (speed: number, bound: string): string =>
+    `allows ${speed} m/s, above max_speed: set it to ${bound}, or raise max_speed (${maxSpeed} m/s) in the configuration`
+  if (min < -maxSpeed) problemOfPayload([name, 'min'], says(-min, `-${maxSpeed} at least`))
+  if (max > maxSpeed) problemOfPayload([name, 'max'], says(max, `${maxSpeed} at most`))
+}
+
+/** Components within their bounds may still be too fast together. */
+function speedOf(args: Arguments, { payload, maxSpeed }: Setting): Pick<LoadedEffect, 'speed'> {
+  const names = Object.keys(args).filter((name) => args[name]!.unit === 'm/s')
+  const slots = payload.flatMap(({ name, optional }, slot) => (names.includes(name) ? [{ name, slot, optional }] : []))
+  const squares = slots.map(({ slot, optional }): Expression => {
+    const value: Expression = { op: 'payload', slot, guarded: optional }
+    return { op: 'mul', args: [value, value] }
+  })
+  if (squares.length === 0) return {}
+  const square = squares.reduce((sum, next): Expression => ({ op: 'add', args: [sum, next] }))
+  const text = `the speed of ${slots.map(({ name }) => `payload.${name}`).join(', ')} together <= ${maxSpeed} m/s`
+  return { speed: { expression: { op: 'le', args: [square, { op: 'number', value: maxSpeed ** 2 }] }, text } }
+}
+
+/** Whatever number of an agent's goes into the bytes of a frame has bounds. */
+function bounded(frames: readonly FrameImage[], setting: Setting): void {
+  const slots = payloadReads(frames)
+  for (const [slot, { name, kind, min, max }] of setting.payload.entries()) {
+    if (!slots.has(slot) || (kind !== 'number' && kind !== 'integer')) continue
+    const missing = [...(min === undefined ? ['`min`'] : []), ...(max === undefined ? ['`max`'] : [])]
+    if (missing.length > 0)
+      setting.problemOfPayload([name], `goes to the vehicle, so it needs bounds: give ${missing.join(' and ')}`, 'key')
+  }
+}
+
 function tolerance(shape: ActionEffect, frames: readonly FrameImage[], setting: Setting): LoadedEffect['tolerance'] {
   const read = frameReads(frames)
-  const values = new Map<number, number>()
+  const values = new Map<number, { readonly value: number; readonly angle: boolean }>()
   for (const field of setting.fields.values()) {
     const value = DEFAULT_TOLERANCE[field.name]
     if (value === undefined || !read.includes(field.index)) continue
     if (!field.declared) setting.problem([], `reads state.${field.name}, which is not under \`state\``, 'key')
-    values.set(field.index, value)
+    values.set(field.index, { value, angle: field.angle })
   }
   for (const [name, written] of Object.entries(shape.tolerance)) {
     const path = ['tolerance', name]
     const index = setting.field(path, name)
     if (index === undefined) continue
-    const unit = setting.fields.get(name)!.unit ?? ''
+    const { unit = '', angle } = setting.fields.get(name)!
     const given = quantity(String(written))
     if (!read.includes(index)) setting.problem(path, `no frame of this effect reads \`${name}\``, 'key')
     else if (given?.unit !== unit) setting.problem(path, `must be a number of ${unit || 'no unit'}, e.g. 1${unit}`)
-    else values.set(index, given.number)
+    else values.set(index, { value: given.number, angle })
   }
   if (values.size > TOLERANCES_MAX)
     setting.problem(['tolerance'], `has ${values.size} references, at most ${TOLERANCES_MAX}`)
-  return [...values].sort(([a], [b]) => a - b).map(([field, value]) => ({ field, value }))
+  return [...values]
+    .sort(([a], [b]) => a - b)
+    .map(([field, { value, angle }]) => ({ field, value, ...(angle && { angle }) }))
 }
 
 function scopeOf({ fields, payload, constants }: Setting): Scope {

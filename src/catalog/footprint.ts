@@ -28,6 +28,17 @@ export function frameReads(frames: readonly FrameImage[]): readonly number[] {
   return ascending(reads(...values.filter((value) => value !== 'nan')).now)
 }
 
+/** The payload slots that go into the bytes of frames. */
+export function payloadReads(frames: readonly FrameImage[]): ReadonlySet<number> {
+  const slots = new Set<number>()
+  const visit = (e: Expression): void => {
+    if (e.op === 'payload') slots.add(e.slot)
+    else if ('args' in e) for (const arg of e.args) visit(arg)
+  }
+  for (const { entries } of frames) for (const { value } of entries) if (value !== 'nan') visit(value)
+  return slots
+}
+
 function ascending(fields: Iterable<number>): readonly number[] {
   return [...new Set(fields)].sort((a, b) => a - b)
 }

@@ -6,7 +6,7 @@ import { AGENTS_MAX, CONTINGENCY_SENDS_MAX, FIELDS_MAX, TEXT_BYTES_MAX, TYPES_MA
 import type { TypeImage } from '../core/image.ts'
 import { ENUMERATIONS, type Profile } from '../profile/profile.ts'
 import { agentSchema } from './agent-schema.ts'
-import { type Agent, type Catalog, CatalogError, type ComponentType, type StateField } from './catalog.ts'
+import { type Agent, type Catalog, CatalogError, type ComponentType, MAX_SPEED, type StateField } from './catalog.ts'
 import type { ScopeField } from './clause.ts'
 import { loadComponent, type Surroundings, unique } from './component.ts'
 import { contingencyFrames } from './effect.ts'
@@ -23,17 +23,32 @@ import { oversizeOf } from './size.ts'
 import { Source } from './source.ts'
 import { suggestion } from './suggestion.ts'
 
-/** `file` is what problems are reported under. Throws CatalogError with every problem found, in the order of the file. */
-export function loadCatalog(text: string, file: string, profiles: readonly Profile[]): Catalog {
+export interface LoadOptions {
+  /** No velocity that leaves is longer, m/s; above 0. Default 5. */
+  readonly maxSpeed?: number
+}
+
+/**
+ * `file` is what problems are reported under. Throws CatalogError with every problem found, in the order of the file, and
+ * RangeError for a `maxSpeed` that is none.
+ */
+export function loadCatalog(
+  text: string,
+  file: string,
+  profiles: readonly Profile[],
+  { maxSpeed = MAX_SPEED }: LoadOptions = {},
+): Catalog {
+  if (!(maxSpeed > 0 && maxSpeed < Number.POSITIVE_INFINITY))
+    throw new RangeError(`maxSpeed must be above 0 m/s and finite, not ${maxSpeed}`)
   const source = new Source(text, file)
-  const catalog = source.problems.length > 0 ? undefined : read(source, text, profiles)
+  const catalog = source.problems.length > 0 ? undefined : read(source, text, profiles, maxSpeed)
   if (catalog === undefined || source.problems.length > 0) {
     throw new CatalogError([...source.problems].sort((a, b) => a.line - b.line || a.column - b.column))
   }
   return catalog
 }
 
-function read(source: Source, text: string, profiles: readonly Profile[]): Catalog | undefined {
+function read(source: Source, text: string, profiles: readonly Profile[], maxSpeed: number): Catalog | undefined {
   const shapes = componentShapes(source)
   const parsed = catalogShape.safeParse(source.value)
   if (!parsed.success) reportIssues(parsed.error.issues, [], source)
@@ -62,6 +77,7 @@ function read(source: Source, text: string, profiles: readonly Profile[]): Catal
     constants: new Map(Object.entries(constants)),
     names,
     shapes,
+    maxSpeed,
   }
   const types: ComponentType[] = []
   const images: TypeImage[] = []

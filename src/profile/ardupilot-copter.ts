@@ -10,11 +10,14 @@ import { armable, armed, critical, ESTIMATED, flags, from, mode, profileFields, 
 import { failsafe, guard, speedLimit, timeout } from './parameter.ts'
 import type { Mode, Profile, SetpointProfile } from './profile.ts'
 import {
+  ALTITUDE,
   FRAME_LOCAL_NED,
+  HEADING,
   local,
   NEITHER,
   positionGlobal,
   positionLocal,
+  SPEED,
   VELOCITY,
   velocityBody,
   yaw,
@@ -93,8 +96,14 @@ const velocityLocal: Omit<SetpointProfile, 'kept'> = {
       vz: has('down') ? 'has(payload.down) ? payload.down : 0.0' : 0,
       ...yaw(has, VELOCITY, NEITHER),
     }),
-  payload: ['north', 'east'],
+  payload: { north: SPEED, east: SPEED, down: { ...SPEED, optional: true }, heading: HEADING },
 }
+
+/** In the body frame ArduCopter adds the yaw of every frame to where the nose is: 90 deg turn at 59 deg/s without end. */
+const NO_HEADING =
+  'in the body frame ArduPilot takes it as relative to the nose, at every frame anew, and turns without end: ' +
+  'leave it out, or use velocity-local'
+const { heading: _, ...bodyArguments } = velocityBody.payload
 
 export const ardupilotCopter: Profile = {
   name: 'ardupilot-copter',
@@ -123,7 +132,7 @@ export const ardupilotCopter: Profile = {
     hold: verb([step('HOLD', 0)], ['HOLD']),
     takeoff: verb([guidedFirst, armStep(true), takeoff], ['OFFBOARD'], {
       undo: { ground: ['disarm'], air: ['land'] },
-      payload: ['alt'],
+      payload: { alt: ALTITUDE },
     }),
     // Disarmed, both stay in their mode, and the next take-off sets GUIDED out of it.
     land: verb([step('LAND', 0)], ['LAND']),
@@ -136,8 +145,8 @@ export const ardupilotCopter: Profile = {
     'position-local': { ...positionLocal, kept: true },
     // A velocity stops by itself, but GUID_TIMEOUT (3 s) later and 12 m further on at 3 m/s.
     'velocity-local': { ...velocityLocal, kept: false },
-    // Frame 8, and a heading with a velocity, are from ArduPilot's documentation, not flown.
-    'velocity-body': { ...velocityBody, kept: false },
+    // A heading with a velocity in frame 1 is absolute by ArduPilot's source; it was not flown.
+    'velocity-body': { ...velocityBody, payload: bodyArguments, refuses: { heading: NO_HEADING }, kept: false },
   },
   // Setpoints outside of GUIDED are ignored: one has left before the mode command, the next is flown.
   engagement: { framesBefore: 1, step: step('OFFBOARD', 500), mode: 'OFFBOARD', shown_ms: 500 },

@@ -67,6 +67,6 @@ export const verb = (steps: readonly Step[], leads: readonly Mode[], rest: Parti
   leads,
   endsWithHold: false,
   undo: { ground: [], air: [] },
-  payload: [],
+  payload: {},
   ...rest,
 })

@@ -114,6 +114,18 @@ export interface ContingencyProfile {
   readonly shows: Shown
 }
 
+/** A number that a verb or a setpoint takes from the payload. */
+export interface Argument {
+  /** What its frame takes it as; the catalog may leave its own unit out, but may name no other. */
+  readonly unit: string
+  /** What it can be: the catalog's bounds must lie within. Of a velocity `max_speed` is the bound. */
+  readonly range?: Plausible
+  /** It may be left out of the catalog, or be optional there. */
+  readonly optional?: boolean
+}
+/** By the name of the payload field. */
+export type Arguments = Readonly<Record<string, Argument>>
+
 export interface VerbProfile {
   /** Frames in order. `has` says whether the type's payload declares a field. */
   steps(has: (payload: string) => boolean): readonly Step[]
@@ -123,8 +135,7 @@ export interface VerbProfile {
   readonly endsWithHold: boolean
   /** What takes the verb back when it failed half-way: on the ground and in the air. */
   readonly undo: { readonly ground: readonly ContingencyName[]; readonly air: readonly ContingencyName[] }
-  /** Payload fields that the frames need, beyond what the catalog declares: a start-up error where missing. */
-  readonly payload: readonly string[]
+  readonly payload: Arguments
 }
 
 export type Verb = 'arm' | 'disarm' | 'takeoff' | 'land' | 'return' | 'hold'
@@ -133,7 +144,10 @@ export type SetpointName = 'position-global' | 'position-local' | 'velocity-loca
 export interface SetpointProfile {
   /** The streamed frame; `has` says whether the type's payload declares a field. */
   frame(has: (payload: string) => boolean): FrameTemplate
-  readonly payload: readonly string[]
+  /** Those in m/s are one velocity together: its length is bounded by `max_speed`. */
+  readonly payload: Arguments
+  /** Payload fields that this autopilot would not do as the catalog says: why, and what to use instead. */
+  readonly refuses?: Readonly<Record<string, string>>
   /** The autopilot flies on to it for ever once the stream ends: it must end with a contingency (PROTOCOL 8). */
   readonly kept: boolean
 }

@@ -6,11 +6,14 @@ import { armable, armed, critical, ESTIMATED, flags, from, mode, profileFields, 
 import { failsafe, guard, speedLimit, timeout } from './parameter.ts'
 import type { Mode, Profile, SetpointProfile } from './profile.ts'
 import {
+  ALTITUDE,
   FRAME_LOCAL_NED,
+  HEADING,
   local,
   NEITHER,
   positionGlobal,
   positionLocal,
+  SPEED,
   VELOCITY,
   velocityBody,
   yaw,
@@ -99,7 +102,7 @@ const velocityLocal: Omit<SetpointProfile, 'kept'> = {
           }
         : { z: 'state.local.down', ...yaw(has, VELOCITY_AND_HEIGHT, NEITHER) }),
     }),
-  payload: ['north', 'east'],
+  payload: { north: SPEED, east: SPEED, down: { ...SPEED, optional: true }, heading: HEADING },
 }
 
 /** A bit of COM_RC_OVERRIDE. */
@@ -135,7 +138,7 @@ export const px4Multirotor: Profile = {
     hold: verb([step('HOLD', 0)], ['HOLD']),
     takeoff: verb([holdFirst, armStep(true), takeoff], ['HOLD', 'TAKEOFF'], {
       undo: { ground: ['disarm', 'hold'], air: ['land'] },
-      payload: ['alt'],
+      payload: { alt: ALTITUDE },
     }),
     land: verb([step('LAND', 0)], ['LAND'], { endsWithHold: true }),
     return: verb([step('RETURN', 0)], ['RETURN'], { endsWithHold: true }),

@@ -2,7 +2,8 @@
 //
 // A set bit of the mask says *ignore*. Bits 0-2 position, 3-5 velocity, 6-8 acceleration, 10 yaw, 11 yaw rate.
 
-import type { FrameTemplate, SetpointProfile } from './profile.ts'
+import { PLAUSIBLE } from './plausibility.ts'
+import type { Argument, FrameTemplate, SetpointProfile } from './profile.ts'
 
 export const POSITION = 0x01f8
 export const VELOCITY = 0x01c7
@@ -20,6 +21,15 @@ const FRAME_GLOBAL_AMSL = 5
 const FRAME_BODY_NED = 8
 
 export type Has = (payload: string) => boolean
+
+const argument = (unit: string, field: string): Argument => ({ unit, range: PLAUSIBLE[field]! })
+export const ALTITUDE = argument('m', 'position.alt')
+export const SPEED: Argument = { unit: 'm/s' }
+export const HEADING: Argument = {
+  unit: 'deg',
+  range: { least: -360, most: 360, why: 'once round, either way' },
+  optional: true,
+}
 
 /** Mask and yaw: the nose turns to `heading` (deg) where the payload has one; `without` is the mask's part where not. */
 export function yaw(has: Has, mask: number | string, without: number): FrameTemplate['values'] {
@@ -54,7 +64,12 @@ export const positionGlobal: Omit<SetpointProfile, 'kept'> = {
     position: { lat: 'lat_int', lon: 'lon_int' },
     stamp: 'time_boot_ms',
   }),
-  payload: ['lat', 'lon', 'alt'],
+  payload: {
+    lat: argument('deg', 'position.lat'),
+    lon: argument('deg', 'position.lon'),
+    alt: ALTITUDE,
+    heading: HEADING,
+  },
 }
 
 export const positionLocal: Omit<SetpointProfile, 'kept'> = {
@@ -65,7 +80,12 @@ export const positionLocal: Omit<SetpointProfile, 'kept'> = {
       z: 'payload.down',
       ...yaw(has, POSITION, NEITHER),
     }),
-  payload: ['north', 'east', 'down'],
+  payload: {
+    north: argument('m', 'local.north'),
+    east: argument('m', 'local.east'),
+    down: argument('m', 'local.down'),
+    heading: HEADING,
+  },
 }
 
 /** No height in the body frame, so `down` must be given; the yaw rate is held at zero unless there is a heading. */
@@ -77,5 +97,5 @@ export const velocityBody: Omit<SetpointProfile, 'kept'> = {
       vz: 'payload.down',
       ...yaw(has, VELOCITY, YAW_RATE),
     }),
-  payload: ['forward', 'right', 'down'],
+  payload: { forward: SPEED, right: SPEED, down: SPEED, heading: HEADING },
 }

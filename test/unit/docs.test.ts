@@ -50,6 +50,16 @@ test('every field of the profile stands in the catalog manual, with its type, un
   expect(written).toEqual([...fields].sort())
 })
 
+test('every plausible range stands in the catalog manual', () => {
+  const table = rows(after(catalog, 'no vehicle can have at all').split('\n## ')[0]!).slice(1)
+  const ranges = px4Multirotor.fields.flatMap(({ name, unit, plausible }) =>
+    plausible === undefined
+      ? []
+      : [[name, `${plausible.least}`, `${plausible.most}${unit === undefined ? '' : ` ${unit}`}`, plausible.why]],
+  )
+  expect(table).toEqual(ranges)
+})
+
 test('the fields of ArduPilot that differ stand there with their message and age', () => {
   const written = [
     ...after(catalog, '## Fields of ardupilot-copter')

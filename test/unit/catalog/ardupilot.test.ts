@@ -41,6 +41,28 @@ test('G5: a position that is kept for ever must end with something, and a veloci
   expect(problems(changed(goto, goto.replace(/: hold/g, ': none')))).toEqual([])
 })
 
+const VELOCITY = `      north: { type: number, unit: m/s, min: -3, max: 3 }
+      east: { type: number, unit: m/s, min: -3, max: 3 }
+      seconds: { type: number, unit: s, min: 1, max: 10 }`
+const BODY = `      forward: { type: number, unit: m/s, min: -3, max: 3 }
+      right: { type: number, unit: m/s, min: -3, max: 3 }
+      down: { type: number, unit: m/s, min: -1, max: 1 }
+      seconds: { type: number, unit: s, min: 1, max: 10 }`
+const HEADING = '\n      heading: { type: number, unit: deg, min: 0, max: 360, optional: true }'
+
+test('a heading in the body frame is refused on ArduPilot, which would turn without end, and nowhere else', () => {
+  const body = (payload: string, text: string) =>
+    changed('setpoint: velocity-local', 'setpoint: velocity-body', changed(VELOCITY, payload, text))
+  const found = (text: string) => problems(text).map((p) => p.replace(/^\S+ /, ''))
+  expect(found(body(BODY, ARDUPILOT_EXAMPLE))).toEqual([])
+  expect(found(body(BODY + HEADING, EXAMPLE))).toEqual([])
+  expect(found(changed(VELOCITY, VELOCITY + HEADING, ARDUPILOT_EXAMPLE))).toEqual([])
+  expect(found(body(BODY + HEADING, ARDUPILOT_EXAMPLE))).toEqual([
+    'components.velocity.payload.heading: velocity-body takes no `heading`: in the body frame ArduPilot takes it as relative ' +
+      'to the nose, at every frame anew, and turns without end: leave it out, or use velocity-local',
+  ])
+})
+
 test('G5: a setpoint and a take-off that could cross at once are refused', () => {
   const goto = '    uses: flight\n    expires: 10s\n    patience: 0s\n'
   const apart = 'must use `flight` as takeoff does: on ardupilot-copter a stream would cancel a take-off'

@@ -2,7 +2,7 @@
 // where the error must point to; it is not part of the text.
 
 import { expect, test } from 'vitest'
-import { changed, EXAMPLE, problems } from './example.ts'
+import { changed, EXAMPLE, load, problems } from './example.ts'
 
 /** What is replaced in the example, by what, the key and the message. */
 type Mistake = readonly [from: string, to: string, key: string, message: string]
@@ -189,6 +189,117 @@ const TYPES: readonly Mistake[] = [
   [TAKEOFF_MAY, '    requires: ¦[goto, takeoff]', 'components.takeoff.requires', 'is a cycle: takeoff → takeoff'],
 ]
 
+const LAT = '      lat: { type: number, unit: deg, min: -90, max: 90 }'
+const LON = '      lon: { type: number, unit: deg, min: -180, max: 180 }'
+const ALT = '      alt: { type: number, unit: m, min: 4, max: 60 }'
+const NORTH = '      north: { type: number, unit: m/s, min: -3, max: 3 }'
+const VELOCITY_SUPPORT = '      battery: state.battery.remaining >= 30 # %'
+const GRIPPER = '    effect:\n      mav_cmd: { id: 211, params: [1, 0, 0, 0, 0, 0, 0] }'
+const RELEASE = 'components.release'
+const BOUNDS = 'goes to the vehicle, so it needs bounds: give'
+
+/** What leaves: units, bounds, places, speeds. */
+const LEAVES: readonly Mistake[] = [
+  [
+    TAKEOFF_ALT,
+    '      alt: { type: number, unit: ¦ft, min: 4, max: 30 }',
+    'components.takeoff.payload.alt.unit',
+    'takeoff takes `alt` in m, not ft',
+  ],
+  [LAT, LAT.replace('deg', '¦rad'), 'components.goto.payload.lat.unit', 'position-global takes `lat` in deg, not rad'],
+  [
+    ALT,
+    ALT.replace('unit: m', 'unit: ¦ft'),
+    'components.goto.payload.alt.unit',
+    'position-global takes `alt` in m, not ft',
+  ],
+  [
+    ALT,
+    `${ALT}\n      heading: { type: number, unit: ¦rad, min: 0, max: 6 }\n      #`,
+    'components.goto.payload.heading.unit',
+    'position-global takes `heading` in deg, not rad',
+  ],
+  [
+    NORTH,
+    NORTH.replace('m/s', '¦km/h'),
+    'components.velocity.payload.north.unit',
+    'velocity-local takes `north` in m/s, not km/h',
+  ],
+  [
+    TAKEOFF_ALT,
+    '      ¦alt: { type: number, unit: m }',
+    'components.takeoff.payload.alt',
+    `${BOUNDS} \`min\` and \`max\``,
+  ],
+  [TAKEOFF_ALT, '      ¦alt: { type: integer, min: 4 }', 'components.takeoff.payload.alt', `${BOUNDS} \`max\``],
+  [LAT, '      ¦lat: { type: number, max: 90 }', 'components.goto.payload.lat', `${BOUNDS} \`min\``],
+  [NORTH, '      ¦north: { type: number }', 'components.velocity.payload.north', `${BOUNDS} \`min\` and \`max\``],
+  [
+    ALT,
+    `${ALT}\n      ¦heading: { type: number, unit: deg, optional: true }\n      #`,
+    'components.goto.payload.heading',
+    `${BOUNDS} \`min\` and \`max\``,
+  ],
+  [
+    GRIPPER,
+    `    payload: { ¦hook: { type: integer, min: 1 } }\n${GRIPPER.replace('[1, 0', '[payload.hook, 0')}`,
+    `${RELEASE}.payload.hook`,
+    `${BOUNDS} \`max\``,
+  ],
+  [LAT, LAT.replace('-90', '¦-91'), 'components.goto.payload.lat.min', 'must be at least -90 deg: from pole to pole'],
+  [
+    LAT,
+    LAT.replace('max: 90', 'max: ¦132.6'),
+    'components.goto.payload.lat.max',
+    'must be at most 90 deg: from pole to pole',
+  ],
+  [LON, LON.replace('-180', '¦-181'), 'components.goto.payload.lon.min', 'must be at least -180 deg: half way round'],
+  [
+    LON,
+    LON.replace('max: 180', 'max: ¦360'),
+    'components.goto.payload.lon.max',
+    'must be at most 180 deg: half way round',
+  ],
+  [
+    ALT,
+    ALT.replace('max: 60', 'max: ¦1e6'),
+    'components.goto.payload.alt.max',
+    'must be at most 10500 m: the difference of two heights above the sea',
+  ],
+  [
+    ALT,
+    `${ALT}\n      heading: { type: number, min: ¦-361, max: 0 }\n      #`,
+    'components.goto.payload.heading.min',
+    'must be at least -360 deg: once round, either way',
+  ],
+  [
+    NORTH,
+    NORTH.replace('max: 3', 'max: ¦6'),
+    'components.velocity.payload.north.max',
+    'allows 6 m/s, above max_speed: set it to 5 at most, or raise max_speed (5 m/s) in the configuration',
+  ],
+  [
+    NORTH,
+    NORTH.replace('-3', '¦-1e30'),
+    'components.velocity.payload.north.min',
+    'allows 1e+30 m/s, above max_speed: set it to -5 at least, or raise max_speed (5 m/s) in the configuration',
+  ],
+  [
+    VELOCITY_SUPPORT,
+    `      max_speed: state.ready\n${VELOCITY_SUPPORT}`,
+    'components.velocity',
+    '`max_speed` is the name of a velocity’s own clause: name yours otherwise',
+  ],
+  ...['20', '-1', 'null', 'payload.speed', 'state.velocity.north'].map(
+    (speed): Mistake => [
+      GRIPPER,
+      `    payload: { speed: { type: number, min: 1, max: 6 } }\n    effect:\n      mav_cmd: { id: 178, params: [1, ¦${speed}, 0, 0, 0, 0, 0] }`,
+      `${RELEASE}.effect.mav_cmd.params.1`,
+      'is a speed, m/s: it must stay between 0 and max_speed (5 m/s)',
+    ],
+  ),
+]
+
 const EFFECTS: readonly Mistake[] = [
   [
     TAKEOFF,
@@ -351,6 +462,7 @@ test.each(KEYS)('G5 keys: %s → %s', (...mistake) => check(mistake))
 test.each(STATE)('G5 state: %s → %s', (...mistake) => check(mistake))
 test.each(TYPES)('G5 types: %s → %s', (...mistake) => check(mistake))
 test.each(EFFECTS)('G5 effects: %s → %s', (...mistake) => check(mistake))
+test.each(LEAVES)('G5 what leaves: %s → %s', (...mistake) => check(mistake))
 test.each(WITHIN)('G5 within a clause: %s → %s', (...mistake) => check(mistake))
 test.each(YAML)('G5 YAML: %s → %s', (...mistake) => check(mistake))
 
@@ -425,4 +537,19 @@ test('limits are named: clauses, slots, types, words', () => {
   )
   const nested = `${'1 + ('.repeat(70)}state.position.alt${')'.repeat(70)}`
   expect(says(changed(BATTERY, `battery: ${nested} > 0`))).toContain('takes 71 operands at once, at most 64')
+})
+
+test('a longitude among the references of a command moves the short way round', () => {
+  const text = changed(
+    '      mav_cmd: { id: 211, params: [1, 0, 0, 0, 0, 0, 0] }',
+    '      mav_cmd: { id: 211, params: [1, state.home.lon, state.home.amsl, 0, 0, 0, 0] }',
+  )
+  const { image, fields } = load(text)
+  const named = image.types
+    .find(({ name }) => name === 'release')!
+    .tolerance.map(({ field, ...rest }) => ({ field: fields[field]!.name, ...rest }))
+  expect(named).toEqual([
+    { field: 'home.lon', value: 1e-5, angle: true },
+    { field: 'home.amsl', value: 1 },
+  ])
 })

@@ -12,13 +12,18 @@ const catalog = (vehicle: string): string => {
     'position-global': ['lat', 'lon', 'alt', 'heading?'],
     'position-local': ['north', 'east', 'down', 'heading?'],
     'velocity-local': ['north', 'east', 'down?', 'heading?'],
-    'velocity-body': ['forward', 'right', 'down', 'heading?'],
+    'velocity-body': ['forward', 'right', 'down', ...(vehicle === 'px4-multirotor' ? ['heading?'] : [])],
     takeoff: ['alt'],
   }
   const verbs = ['arm', 'disarm', 'takeoff', 'land', 'return', 'hold']
-  const field = (name: string) => `${name.replace('?', '')}: { type: number, optional: ${name.endsWith('?')} }`
+  const bound = { lat: 90, lon: 180, alt: 60, heading: 360 } as const
+  const field = (type: string, name: string) => {
+    const bare = name.replace('?', '')
+    const most = bound[bare as 'lat'] ?? (type.startsWith('velocity') ? 5 : 60)
+    return `${bare}: { type: number, min: -${most}, max: ${most}, optional: ${name.endsWith('?')} }`
+  }
   const type = (name: string, effect: string, payload: readonly string[] = []) =>
-    `  ${name.replace('-', '.')}: { kind: action, uses: flight, payload: { ${payload.map(field).join(', ')} }, effect: { ${effect} } }`
+    `  ${name.replace('-', '.')}: { kind: action, uses: flight, payload: { ${payload.map((of) => field(name, of)).join(', ')} }, effect: { ${effect} } }`
   const stream = 'done: elapsed() >= 60000.0, within: 60s'
   const types = [
     ...Object.entries(payloads).map(([name, payload]) =>
@@ -89,17 +94,17 @@ const both: readonly [string, object, Message][] = [
     local({ ...speed, ...turned, vz: 0.25, typeMask: 0x09c7 }),
   ],
   ['velocity.body', { forward: 1.5, right: -2, down: 0 }, local({ ...speed, typeMask: 0x05c7, coordinateFrame: 8 })],
-  [
-    'velocity.body',
-    { forward: 1.5, right: -2, down: 0, ...east },
-    local({ ...speed, ...turned, typeMask: 0x09c7, coordinateFrame: 8 }),
-  ],
   ['disarm', {}, long(400, 0)],
 ]
 
 const profiles: Readonly<Record<string, readonly [string, object, ...Message[]][]>> = {
   'px4-multirotor': [
     ...both,
+    [
+      'velocity.body',
+      { forward: 1.5, right: -2, down: 0, ...east },
+      local({ ...speed, ...turned, typeMask: 0x09c7, coordinateFrame: 8 }),
+    ],
     ['velocity.local', { north: 1.5, east: -2 }, local({ ...speed, z: -10, typeMask: 0x0de3 })],
     ['velocity.local', { north: 1.5, east: -2, ...east }, local({ ...speed, ...turned, z: -10, typeMask: 0x09e3 })],
     ['takeoff', { alt: 8 }, long(176, 1, 4, 3), long(400, 1), long(22, ...NaN6, HOME.amsl + 8)],

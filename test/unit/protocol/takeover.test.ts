@@ -260,12 +260,12 @@ describe('a takeover (PROTOCOL 8)', () => {
     describe('by what can be compared', () => {
       const more = `  spot:
     kind: action
-    payload: { north: { type: number }, east: { type: number }, down: { type: number } }
+    payload: { north: { type: number, min: -99, max: 99 }, east: { type: number, min: -99, max: 99 }, down: { type: number, min: -99, max: 99 } }
     uses: flight
     effect: { setpoint: position-local, done: elapsed() >= 60000.0, within: 60s }
   body:
     kind: action
-    payload: { forward: { type: number }, right: { type: number }, down: { type: number } }
+    payload: { forward: { type: number, min: -5, max: 5 }, right: { type: number, min: -5, max: 5 }, down: { type: number, min: -5, max: 5 } }
     uses: flight
     effect: { setpoint: velocity-body, done: elapsed() >= 60000.0, within: 60s }
 

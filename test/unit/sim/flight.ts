@@ -240,3 +240,21 @@ export class Flight {
     this.heard.push({ at_ms: this.now_ms, system: header.sysid, component: header.compid, sequence: header.seq, data })
   }
 }
+
+const GUIDED = [DO_SET_MODE, 1, 4] as const
+
+/** In the air at 8 m, nose north, in HOLD or GUIDED; ATTITUDE comes at 50 Hz. */
+export function aloft(autopilot: 'px4' | 'ardupilot'): Flight {
+  const flight = new Flight({ autopilot, readyAfter_ms: 1_000 })
+  flight.run(2_000)
+  for (const type of [common.ExtendedSysState, common.Attitude])
+    flight.command(common.MavCmd.SET_MESSAGE_INTERVAL, type.MSG_ID, 20_000)
+  if (autopilot === 'px4') flight.takeoff(8)
+  else {
+    for (const [command, ...params] of [GUIDED, ARM, [NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, 8] as const])
+      if (flight.command(command, ...params) !== 0) throw new Error(`command ${command} refused`)
+    flight.await(15_000, () => flight.seen.landed === 'IN_AIR')
+  }
+  flight.run(2_000)
+  return flight
+}

@@ -3,27 +3,10 @@
 
 import { common, type MavLinkData } from 'node-mavlink'
 import { describe, expect, it } from 'vitest'
-import { ARM, Flight, local, OFFBOARD, position } from './flight.ts'
+import { aloft, local, OFFBOARD, position } from './flight.ts'
 
-const GUIDED = [common.MavCmd.DO_SET_MODE, 1, 4] as const
 const DEG = Math.PI / 180
 const FLOWN_MS = 6_000
-
-/** In the air at 8 m, nose north. */
-function aloft(autopilot: 'px4' | 'ardupilot'): Flight {
-  const flight = new Flight({ autopilot, readyAfter_ms: 1_000 })
-  flight.run(2_000)
-  for (const type of [common.ExtendedSysState, common.Attitude])
-    flight.command(common.MavCmd.SET_MESSAGE_INTERVAL, type.MSG_ID, 20_000)
-  if (autopilot === 'px4') flight.takeoff(8)
-  else {
-    for (const [command, ...params] of [GUIDED, ARM, [common.MavCmd.NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, 8] as const])
-      expect(flight.command(command, ...params)).toBe(0)
-    flight.await(15_000, () => flight.seen.landed === 'IN_AIR')
-  }
-  flight.run(2_000)
-  return flight
-}
 
 interface Flown {
   /** deg, the whole way that the nose has turned; clockwise is positive. */
