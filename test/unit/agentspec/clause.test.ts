@@ -54,6 +54,8 @@ describe('a clause', () => {
   it('G5: is unknown where a result is not finite', () => {
     expect(say('state.speed / (state.speed - 3.0) > 0')).toBe('a result that is not finite')
     expect(say('state.on || state.speed * 1e308 * 10.0 > 0')).toBe('a result that is not finite')
+    expect(say('distance(132.6, 8.5, 47.4, 8.5) < 280')).toBe('a result that is not finite')
+    expect(say('distance(47.4, 8.5, 47.4, -180.1) > 280')).toBe('a result that is not finite')
   })
   it('asks `has`: absent is then an answer, and another type still is none', () => {
     const text = 'has(payload.mass) && payload.mass > 1'
