@@ -134,7 +134,7 @@ export class Hovering extends Hover {
   }
 
   protected observe(): string {
-    const report = { message: 0, boot_ms: undefined, observations: this.observations, target: undefined }
+    const report = { message: 0, observations: this.observations, target: undefined }
     const published = this.runtime.observe(report, this.now_ms, this.now_ms)
     const newest = published.findLast((p) => p.topic === 'snapshot')?.value as { snapshot: string } | undefined
     if (newest === undefined) throw new Error(`no snapshot was published at ${this.now_ms} ms`)

@@ -24,6 +24,8 @@ export interface Config {
   readonly mavlink: {
     /** Of the forms of `mavlink/address.ts`. */
     readonly endpoint: string
+    /** MAVLink system id of the vehicle; the first good one where not given. */
+    readonly system?: number
     /** Our MAVLink component id; the system id is the vehicle's. */
     readonly component: number
     /** MAVLink 2 signing, in and out, where given: absolute paths of the key, and of the file of the time stamps. */
@@ -102,7 +104,11 @@ const mavlink = z
         check.addIssue((error as Error).message)
       }
     }),
-    component: byte.min(1, 'must be 1 to 255').max(255, 'must be 1 to 255').default(191),
+    system: byte.min(1, 'must be 1 to 255').max(255, 'must be 1 to 255').optional(),
+    component: byte
+      .min(2, "must be 2 to 255: 1 is the autopilot's")
+      .max(255, "must be 2 to 255: 1 is the autopilot's")
+      .default(191),
     allow_unsigned: z.boolean().default(false),
     signing: z
       .strictObject({
@@ -156,13 +162,13 @@ export function parseConfig(text: string, file: string): Config {
     source.problem(['(yaml)'], 'must be a map of keys, as in examples/halo.yaml')
     throw new ConfigError(source.problems)
   }
-  const parsed = schema.safeParse(source.value)
+  const parsed = schema.safeParse(source.value, { reportInput: true })
   if (!parsed.success) {
     for (const issue of parsed.error.issues) report(source, issue)
     throw new ConfigError(source.problems)
   }
   const { vehicle, catalog, rules, mavlink, preflight, max_speed: maxSpeed, mqtt: broker, log } = parsed.data
-  const { endpoint, component, signing } = mavlink
+  const { endpoint, system, component, signing } = mavlink
   const folder = dirname(resolve(file))
   const journal = resolve(folder, parsed.data.journal ?? `${vehicle}.journal`)
   return {
@@ -172,6 +178,7 @@ export function parseConfig(text: string, file: string): Config {
     mavlink: {
       endpoint,
       component,
+      ...(system !== undefined && { system }),
       ...(signing && {
         signing: {
           key: resolve(folder, signing.key),

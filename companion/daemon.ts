@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { type Logger, pino } from 'pino'
 import type { Catalog } from '../src/catalog/catalog.ts'
 import { CORE_HASH, loadCore } from '../src/core/wasm.ts'
-import { layout } from '../src/profile/frame.ts'
+import { modeMessage } from '../src/profile/profile.ts'
 import type { Publication } from '../src/protocol/port.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
 import { encode } from '../src/response/write.ts'
@@ -93,7 +93,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     }))
   const adapter = new Adapter({
     component: config.mavlink.component,
-    mode: layout(catalog.profile.fields.find(({ name }) => name === 'mode')!.from.message).id,
+    modeMessage: modeMessage(catalog.profile),
     ...(signing && { signing }),
     transmit: (bytes) => !over && endpoint.transmit(bytes),
   })
@@ -151,6 +151,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   const link: Link = new Link({
     profile: catalog.profile,
     fields: catalog.fields,
+    system: config.mavlink.system,
     adapter,
     stream: endpoint.stream,
     preflight,
@@ -159,6 +160,10 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       identity(system, component) {
         log.info({ event: 'autopilot_found', system, component })
         apply((now_ms) => runtime.connected(system, component, now_ms))
+      },
+      rebooted(up_ms, received_ms) {
+        log.warn({ event: 'autopilot_rebooted', up_ms })
+        apply((now_ms) => runtime.rebooted(up_ms + now_ms - received_ms, now_ms))
       },
       report: (report, received_ms) => apply((now_ms) => runtime.observe(report, received_ms, now_ms)),
       acknowledge: (acknowledgement) => apply((now_ms) => runtime.acknowledge(acknowledgement, now_ms)),

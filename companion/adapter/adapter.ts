@@ -5,6 +5,7 @@ import type { CoreFrame } from '../../src/core/core.ts'
 import { fieldOf, layout, layoutOf } from '../../src/profile/frame.ts'
 import type { Port } from '../../src/protocol/port.ts'
 import { checksum } from '../mavlink/checksum.ts'
+import type { Frame } from '../mavlink/framer.ts'
 import { SIGNATURE, SIGNED, type Signing } from '../mavlink/signing.ts'
 
 /** What may be said at any time: it asks, reports or keeps alive, and moves nothing. */
@@ -22,12 +23,12 @@ export interface AdapterOptions {
   readonly transmit: (bytes: Uint8Array) => boolean
   /** Our component id, 191 (MAV_COMP_ID_ONBOARD_COMPUTER) where not given. */
   readonly component?: number
-  /** The message that carries the vehicle's mode: what `ask` asks for. */
-  readonly mode?: number
   /** Our system id until the vehicle's is known, 1 where not given. */
   readonly system?: number
   /** Signs everything that goes out; nothing goes out where it cannot. */
   readonly signing?: Pick<Signing, 'sign'>
+  /** MAVLink id of the message that carries the mode: what `ask` asks for. */
+  readonly modeMessage?: number
   /** Sees every frame that went out, after it did. */
   readonly sent?: (message: number, bytes: Uint8Array) => void
 }
@@ -48,13 +49,18 @@ const REQUEST_MESSAGE = 512
 const TEXT_BYTES = 50
 const PARAMETER_BYTES = 16
 const TEXTS_PER_SECOND = 5
+/** Of what we have sent so many frames are remembered: some seconds, also where much goes out. */
+const SENT_MAX = 512
 
 export class Adapter implements Port {
   readonly component: number
   readonly #transmit: (bytes: Uint8Array) => boolean
   readonly #signing: Pick<Signing, 'sign'> | undefined
+  readonly #modeMessage: number | undefined
   readonly #sent: ((message: number, bytes: Uint8Array) => void) | undefined
-  readonly #mode: number | undefined
+  /** By turns. */
+  readonly #remembered: { readonly message: number; readonly sequence: number; readonly payload: Uint8Array }[] = []
+  #frames = 0
   #system: number
   #vehicle: { readonly system: number; readonly component: number } | undefined
   #sequence = 0
@@ -66,8 +72,8 @@ export class Adapter implements Port {
     this.#system = options.system ?? 1
     this.#transmit = options.transmit
     this.#signing = options.signing
+    this.#modeMessage = options.modeMessage
     this.#sent = options.sent
-    this.#mode = options.mode
   }
 
   /** Our system id: the vehicle's, once that is known. */
@@ -87,8 +93,20 @@ export class Adapter implements Port {
     return this.#put(frame.message, frame.payload)
   }
 
+  /** The mode is reported again, without its turn. What is lost is asked for again by whoever asked. */
   ask(_what: 'mode'): void {
-    if (this.#mode !== undefined) this.say({ message: 'REQUEST_MESSAGE', id: this.#mode })
+    if (this.#modeMessage !== undefined) this.say({ message: 'REQUEST_MESSAGE', id: this.#modeMessage })
+  }
+
+  /** Whether it is one of the last that we have sent, byte for byte: a router may send it back to us. */
+  hasSent({ message, sequence, payload }: Pick<Frame, 'message' | 'sequence' | 'payload'>): boolean {
+    return this.#remembered.some(
+      (sent) =>
+        sent.sequence === sequence &&
+        sent.message === message &&
+        sent.payload.length === payload.length &&
+        sent.payload.every((byte, i) => byte === payload[i]),
+    )
   }
 
   /** The second door. False where it has not left: no link, no vehicle yet, or a sixth STATUSTEXT in a second. */
@@ -147,6 +165,7 @@ export class Adapter implements Port {
     const source = { sequence: this.#sequence, system: this.#system, component: this.component }
     const bytes = wrap(message, payload, source, this.#signing !== undefined)
     if (this.#signing?.sign(bytes) === false || !this.#transmit(bytes)) return false
+    this.#remembered[this.#frames++ % SENT_MAX] = { message, sequence: this.#sequence, payload: payload.slice() }
     this.#sequence = (this.#sequence + 1) & 0xff
     this.#sent?.(message, bytes)
     return true

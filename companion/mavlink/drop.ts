@@ -1,6 +1,5 @@
 // What a user is told when frames come and nothing happens.
 
-import type { Profile } from '../../src/profile/profile.ts'
 import type { Framer } from './framer.ts'
 import type { Refusal } from './signing.ts'
 
@@ -20,37 +19,29 @@ export interface Told {
   warn(text: string): void
 }
 
+/** What counts them. */
+export interface Dropped {
+  readonly framer: Framer
+  readonly late: number
+  readonly repeated: number
+}
+
 export class DropReport {
-  readonly #profile: Profile
   readonly #listener: Told
   #due_ms = -Infinity
   readonly #told = new Map<string, number>()
-  #otherAutopilot: string | undefined
 
-  constructor(profile: Profile, listener: Told) {
-    this.#profile = profile
+  constructor(listener: Told) {
     this.#listener = listener
   }
 
-  /** A HEARTBEAT while no autopilot of the profile is known. */
-  heartbeat(system: number, component: number, autopilot: number): void {
-    // 8 is MAV_AUTOPILOT_INVALID: no autopilot, and says so.
-    if (autopilot === 8) return
-    this.#otherAutopilot = `${system}/${component} is an autopilot of kind ${autopilot} (MAV_AUTOPILOT)`
-  }
-
-  tick(framer: Framer, found: boolean, now_ms: number): void {
+  tick(dropped: Dropped, now_ms: number): void {
     if (now_ms < this.#due_ms) return
     const texts: string[] = []
-    for (const [advice, count] of counters(framer)) {
+    for (const [advice, count] of counters(dropped)) {
       const more = count - (this.#told.get(advice) ?? 0)
       if (more > 0) texts.push(`${more} ${advice}`)
       this.#told.set(advice, count)
-    }
-    if (!found && this.#otherAutopilot !== undefined) {
-      const { name, autopilot } = this.#profile
-      texts.push(`${this.#otherAutopilot}; the catalog's vehicle, ${name}, is of kind ${autopilot}`)
-      this.#otherAutopilot = undefined
     }
     this.#due_ms = now_ms + (texts.length > 0 ? TELL_ms : LOOK_ms)
     for (const text of texts) this.#listener.warn(text)
@@ -58,11 +49,16 @@ export class DropReport {
 }
 
 /** Frames of messages that we have no definition of are left out: autopilots send some all the time. */
-function counters(framer: Framer): [advice: string, count: number][] {
+function counters({ framer, late, repeated }: Dropped): [advice: string, count: number][] {
   return [
     ...Object.entries(framer.refused).map(([refusal, count]): [string, number] => [ADVICE[refusal as Refusal], count]),
     ['frames with a wrong checksum dropped: a wrong baud rate, or a lossy link', framer.badCrc],
     ['frames with an unknown incompatibility flag dropped', framer.badFlags],
     ['bytes outside of frames dropped: a wrong baud rate, or another program on the same port', framer.junkBytes],
+    [
+      'frames dropped that were older than the newest of their kind: a slow way beside a fast one, or a router that reorders',
+      late,
+    ],
+    ['frames dropped that were heard before: two ways lead to the autopilot, or a router sends in a circle', repeated],
   ]
 }

@@ -1,27 +1,34 @@
 // The receiving side of the vehicle's link: finds the autopilot, drops what is not from it, and keeps its messages coming.
 //
 // Other systems are forwarded onto the same link, so a frame counts by its (system, component) and by nothing else; whoever
-// shares the autopilot's ids, or ours, raises an alarm. The clock is the caller's: times come in with the bytes and with `tick`.
+// shares the autopilot's ids, or ours, raises an alarm. What is late or repeated is dropped: two ways to one autopilot are one
+// link. The clock is the caller's: times come in with the bytes and with `tick`.
 
 import { fieldOf, layout } from '../../src/profile/frame.ts'
 import type { MessageSource, Profile } from '../../src/profile/profile.ts'
 import { Telemetry } from '../../src/profile/telemetry.ts'
 import { IN_PROGRESS } from '../../src/protocol/acknowledgement.ts'
 import type { Acknowledgement, Report } from '../../src/protocol/port.ts'
-import { BootWatch } from '../../src/protocol/session.ts'
 import type { Harmless } from '../adapter/adapter.ts'
 import { DropReport } from './drop.ts'
 import { type Frame, Framer } from './framer.ts'
+import { Identity } from './identity.ts'
 import type { Preflight } from './preflight.ts'
 import type { Signing } from './signing.ts'
+import { LATE_ms, type News, Timeline } from './timeline.ts'
 import { TwinWatch } from './twin.ts'
 
 export interface LinkListener {
-  /** The autopilot was found, or another one has taken its place (PROTOCOL 11). Comes before its first report. */
+  /** The autopilot was found: once, and before its first report (PROTOCOL 11). */
   identity(system: number, component: number): void
+  /** It has rebooted, and had been up for `up_ms` at `received_ms`. Comes before the first report of the new boot. */
+  rebooted(up_ms: number, received_ms: number): void
   report(report: Report, received_ms: number): void
   acknowledge(acknowledgement: Acknowledgement): void
-  /** Who is heard or obeyed is not certain: a second autopilot has the ids of ours, or somebody sends as we do. Once a second at most. */
+  /**
+   * Who is heard or obeyed is not certain: a second autopilot has the ids of ours, somebody sends as we do, or another speaks
+   * in the silence of ours. Once a second at most.
+   */
   alarm(text: string): void
   /** Why frames are dropped, for people. Rarely. */
   warn(text: string): void
@@ -32,11 +39,15 @@ export interface LinkAdapter {
   readonly system: number
   readonly component: number
   address(system: number, component: number): void
+  /** These bytes are ours, sent lately: a router may send them back. */
+  hasSent(frame: Frame): boolean
   say(message: Harmless, now_ms: number): boolean
 }
 
 export interface LinkOptions {
   readonly profile: Profile
+  /** MAVLink system id of the vehicle; the first good one where not given. */
+  readonly system?: number | undefined
   /** The catalog's fields, numbered as the profile's; the profile's own ages where not given. */
   readonly fields?: readonly { readonly maxAge_ms: number }[]
   readonly adapter: LinkAdapter
@@ -53,15 +64,17 @@ const HEARTBEAT = layout('HEARTBEAT').id
 const COMMAND_ACK = layout('COMMAND_ACK').id
 const PARAM_VALUE = layout('PARAM_VALUE').id
 const SET_MESSAGE_INTERVAL = 511
-/** Another autopilot may take the place of one that has been silent for so long. */
-const SILENCE_ms = 3000
+const REQUEST_MESSAGE = 512
+/** Nothing of two that were heard as one is taken until only one has been heard for so long. */
+const DOUBLED_ms = 3000
+/** Two frames that somebody else has sent as we do, this far apart at most, are no accident. */
+const RIVAL_ms = 10_000
 const ANSWER_ms = 300
 const ATTEMPTS_MAX = 3
 const ASK_AGAIN_ms = 2000
 const ALARM_ms = 1000
 
 const at = {
-  autopilot: fieldOf('HEARTBEAT', 'autopilot').offset,
   command: fieldOf('COMMAND_ACK', 'command').offset,
   result: fieldOf('COMMAND_ACK', 'result').offset,
   target_system: fieldOf('COMMAND_ACK', 'target_system').offset,
@@ -73,16 +86,21 @@ export class Link {
   readonly framer: Framer
   /** Good frames of others than the autopilot. */
   foreign = 0
+  /** Frames of the autopilot that were older than the newest of their message, or no news. */
+  late = 0
+  repeated = 0
 
   readonly #options: LinkOptions
+  readonly #identity: Identity
+  readonly #timeline = new Timeline()
   #telemetry: Telemetry
-  #autopilot: { readonly system: number; readonly component: number; heard_ms: number } | undefined
-  #boot = new BootWatch()
   #twins = new TwinWatch()
-  /** Two were heard as one: what either says is no state. */
-  #doubled_ms = -Infinity
-  /** Systems of which somebody has sent as our component, before we knew whether it is ours. */
-  readonly #rivals = new Set<number>()
+  /** Two were heard as one: what either says is no state. `up_ms`: the other one alone was heard, so that it will be the one. */
+  #doubled: { since_ms: number; up_ms: number | undefined } | undefined
+  /** When somebody who is not us last sent as we do. */
+  #rival_ms = -Infinity
+  #begun_ms: number | undefined
+  #now_ms = 0
   readonly #drops: DropReport
   readonly #heard_ms = new Map<number, number>()
   readonly #asked_ms = new Map<number, number>()
@@ -93,24 +111,32 @@ export class Link {
   constructor(options: LinkOptions) {
     this.#options = options
     this.framer = new Framer(options.signing)
-    this.#drops = new DropReport(options.profile, options.listener)
+    this.#drops = new DropReport(options.listener)
+    this.#identity = new Identity(options.profile, options.system, {
+      warn: (text) => options.listener.warn(text),
+      alarm: (text) => this.#alarm(text, this.#now_ms),
+    })
     this.#telemetry = this.#newTelemetry()
   }
 
   /**
-   * Whether a datagram of a sender not known yet comes from an autopilot of the profile: only its HEARTBEAT says so. On a link
-   * with a key it must be signed, at any time: an autopilot that lost its clock takes ours once we speak to it.
+   * Whether a datagram of a sender not known yet comes from the vehicle: only the HEARTBEAT of an autopilot that the profile
+   * flies says so, and of the one that was found before. On a link with a key it must be signed, at any time: an autopilot that
+   * lost its clock takes ours once we speak to it.
    */
   recognises(datagram: Uint8Array): boolean {
     const { signing } = this.#options
     const frames = new Framer(
       signing && { refuse: (frame) => (signing.isSigned(frame) && signing.isAuthentic(frame) ? undefined : 'forged') },
     ).datagram(datagram)
-    return frames.some((frame) => this.#isAutopilot(frame))
+    if (frames.some((frame) => this.#identity.recognises(frame))) return true
+    for (const frame of frames) this.#identity.finds(frame, this.#now_ms)
+    return false
   }
 
   /** False: there was no good frame in it. */
   receive(bytes: Uint8Array, received_ms: number): boolean {
+    this.#begun_ms ??= received_ms
     const frames = this.#options.stream ? this.framer.stream(bytes) : this.framer.datagram(bytes)
     for (const frame of frames) this.#take(frame, received_ms)
     return frames.length > 0
@@ -118,13 +144,14 @@ export class Link {
 
   /** Asks for the messages that are missing and for parameters, and tells of what was dropped. */
   tick(now_ms: number): void {
-    this.#drops.tick(this.framer, this.#autopilot !== undefined, now_ms)
+    this.#now_ms = now_ms
+    this.#drops.tick(this, now_ms)
     this.#ask(now_ms)
-    if (this.#autopilot !== undefined) this.#options.preflight?.tick(now_ms)
+    if (this.#identity.found) this.#options.preflight?.tick(now_ms)
   }
 
   #ask(now_ms: number): void {
-    if (this.#autopilot === undefined) return
+    if (!this.#identity.found) return
     const asking = this.#asking
     if (asking !== undefined) {
       if (now_ms - asking.sent_ms < ANSWER_ms) return
@@ -144,56 +171,85 @@ export class Link {
   }
 
   #take(frame: Frame, received_ms: number): void {
-    if (this.#isAutopilot(frame)) this.#find(frame, received_ms)
-    const autopilot = this.#autopilot
-    if (frame.system !== autopilot?.system || frame.component !== autopilot.component) {
+    this.#now_ms = Math.max(this.#now_ms, received_ms)
+    if (this.#identity.finds(frame, received_ms)) this.#found(frame)
+    if (!this.#identity.has(frame)) {
       this.#passBy(frame, received_ms)
       return
     }
-    autopilot.heard_ms = received_ms
-    let report = this.#telemetry.apply(frame.message, frame.payload, received_ms)
-    const twin = this.#twinOf(frame, report.boot_ms, received_ms)
-    if (twin !== undefined) {
-      this.#doubled_ms = received_ms
-      this.#alarm(`a second autopilot sends as ${frame.system}/${frame.component}: ${twin}`, received_ms)
-    }
-    if (received_ms - this.#doubled_ms < SILENCE_ms) return
-    if (this.#doubled_ms > -Infinity) {
-      this.#doubled_ms = -Infinity
-      this.#begin()
-      report = this.#telemetry.apply(frame.message, frame.payload, received_ms)
-    }
+    this.#identity.heard(received_ms)
+    const news = this.#timeline.judge(frame, received_ms)
+    this.#watch(frame, news, received_ms)
+    if (this.#isDoubled(received_ms)) return
+    if (news.kind === 'late') this.late++
+    if (news.kind === 'repeated') this.repeated++
+    if (news.kind === 'rebooted') this.#rebooted(news.up_ms, received_ms)
+    if (news.kind === 'new' || news.kind === 'rebooted') this.#hear(frame, received_ms)
+  }
+
+  /** Looks whether two are heard as one. */
+  #watch(frame: Frame, news: News, received_ms: number): void {
+    const twin = this.#twinOf(frame, news, received_ms)
+    if (twin === undefined) return
+    const alone = news.kind === 'twin' && !news.alternates
+    // The other one alone is only waited for: it is the same ids, so there is nobody else to wait for.
+    if (!alone) this.#doubled = { since_ms: received_ms, up_ms: undefined }
+    else this.#doubled ??= { since_ms: received_ms, up_ms: news.boot_ms }
+    this.#alarm(`a second autopilot sends as ${frame.system}/${frame.component}: ${twin}`, received_ms)
+  }
+
+  #twinOf({ message, payload }: Frame, news: News, received_ms: number): string | undefined {
+    if (news.kind === 'twin') return news.text
+    if (news.kind !== 'new' && news.kind !== 'late') return undefined
+    if (message === HEARTBEAT) return news.kind === 'new' ? this.#twins.heartbeat(payload, received_ms) : undefined
+    return news.boot_ms === undefined
+      ? undefined
+      : this.#twins.timed(message, payload, news.boot_ms, news.kind === 'late')
+  }
+
+  #isDoubled(received_ms: number): boolean {
+    const doubled = this.#doubled
+    if (doubled === undefined) return false
+    if (received_ms - doubled.since_ms < DOUBLED_ms) return true
+    this.#doubled = undefined
+    this.#timeline.begin()
+    if (doubled.up_ms === undefined) this.#begin()
+    else this.#rebooted(doubled.up_ms + received_ms - doubled.since_ms, received_ms)
+    return false
+  }
+
+  /** What the old boot said of fix, estimate and home does not speak for this one. */
+  #rebooted(up_ms: number, received_ms: number): void {
+    this.#begin()
+    this.#options.listener.rebooted(up_ms, received_ms)
+  }
+
+  #hear(frame: Frame, received_ms: number): void {
+    const { listener, preflight } = this.#options
     this.#heard_ms.set(frame.message, received_ms)
     if (frame.message === COMMAND_ACK) {
       this.#acknowledged(frame.payload, received_ms)
       return
     }
-    if (frame.message === PARAM_VALUE) this.#options.preflight?.hear(frame.payload)
-    if (report.boot_ms !== undefined && this.#boot.fell(report.message, report.boot_ms)) {
-      // What the old boot said of fix, estimate and home does not speak for this one.
-      this.#begin()
-      this.#heard_ms.set(frame.message, received_ms)
-      report = this.#telemetry.apply(frame.message, frame.payload, received_ms)
-    }
-    if (report.observations.length > 0 || report.boot_ms !== undefined)
-      this.#options.listener.report(report, received_ms)
+    if (frame.message === PARAM_VALUE) preflight?.hear(frame.payload)
+    // A heartbeat of another kind is not our vehicle's word.
+    if (frame.message === HEARTBEAT && !this.#identity.recognises(frame)) return
+    const report = this.#telemetry.apply(frame.message, frame.payload, received_ms)
+    if (report.observations.length > 0 || report.target !== undefined) listener.report(report, received_ms)
   }
 
   /** A frame of somebody else, who is none of our business unless he sends as we do. */
   #passBy(frame: Frame, received_ms: number): void {
     const { adapter } = this.#options
     this.foreign++
-    if (frame.message === HEARTBEAT && this.#autopilot === undefined) {
-      this.#drops.heartbeat(frame.system, frame.component, frame.payload[at.autopilot]!)
-    }
-    if (frame.component !== adapter.component) return
-    if (this.#autopilot === undefined) this.#rivals.add(frame.system)
-    else if (frame.system === adapter.system) this.#collide(received_ms)
-  }
-
-  #collide(received_ms: number): void {
-    const { system, component } = this.#options.adapter
-    const text = `another program sends as ${system}/${component} on this link: choose another mavlink.component`
+    if (frame.component !== adapter.component || frame.system !== adapter.system) return
+    if (!this.#identity.found || adapter.hasSent(frame)) return
+    // What a process of before has sent may still come back.
+    if (received_ms - this.#begun_ms! < LATE_ms) return
+    const again = received_ms - this.#rival_ms <= RIVAL_ms
+    this.#rival_ms = received_ms
+    if (!again) return
+    const text = `another program sends as ${frame.system}/${frame.component} on this link: choose another mavlink.component`
     this.#alarm(text, received_ms)
   }
 
@@ -203,35 +259,16 @@ export class Link {
     this.#options.listener.alarm(text)
   }
 
-  #twinOf(frame: Frame, boot_ms: number | undefined, received_ms: number): string | undefined {
-    if (frame.message === HEARTBEAT) return this.#twins.heartbeat(frame.payload, received_ms)
-    return boot_ms === undefined ? undefined : this.#twins.timed(frame.message, boot_ms, received_ms)
-  }
-
-  #isAutopilot(frame: Frame): boolean {
-    return frame.message === HEARTBEAT && frame.payload[at.autopilot] === this.#options.profile.autopilot
-  }
-
-  /** A second autopilot on the link is a stranger as long as ours is heard. */
-  #find(frame: Frame, received_ms: number): void {
-    const { system, component } = frame
-    const known = this.#autopilot
-    if (known !== undefined) {
-      if (known.system === system && known.component === component) return
-      if (received_ms - known.heard_ms < SILENCE_ms) return
-    }
-    this.#autopilot = { system, component, heard_ms: received_ms }
+  #found({ system, component }: Frame): void {
     this.#begin()
-    this.#twins = new TwinWatch()
     this.#options.adapter.address(system, component)
     this.#options.listener.identity(system, component)
-    if (component === this.#options.adapter.component || this.#rivals.has(system)) this.#collide(received_ms)
   }
 
   /** A new boot: nothing is known of it, and all intervals are gone. */
   #begin(): void {
     this.#telemetry = this.#newTelemetry()
-    this.#boot = new BootWatch()
+    this.#twins = new TwinWatch()
     this.#heard_ms.clear()
     this.#asked_ms.clear()
     this.#asking = undefined
@@ -249,6 +286,7 @@ export class Link {
     if ((system !== 0 && system !== adapter.system) || (component !== 0 && component !== adapter.component)) return
     const command = payload[at.command]! | (payload[at.command + 1]! << 8)
     const result = payload[at.result]!
+    if (command === REQUEST_MESSAGE) return // the message itself is the answer
     if (command !== SET_MESSAGE_INTERVAL) {
       listener.acknowledge({ command, result })
       return

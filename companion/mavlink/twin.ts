@@ -1,35 +1,30 @@
-// A second autopilot with the ids of ours: nothing in a frame says whose it is, but two have two clocks and two heartbeats.
-//
-// A time since boot that falls is a reboot (PROTOCOL 11), once; if what was before it then goes on, it was none. That a late
-// frame of *another* message type is older, as PX4's are by 200 ms, says nothing: times are compared within a type only.
+// A second autopilot with the ids of ours whose clock does not give it away (timeline.ts sees the others): two are in two
+// places, and have two heartbeats. A slow radio repeats what was so a moment ago, so each is believed only when it goes on.
 
 import { fieldOf, layout } from '../../src/profile/frame.ts'
+import { autopilotKind, vehicleType } from '../../src/profile/vehicle-type.ts'
+import { isSame, LATE_ms } from './timeline.ts'
 
-/** What one estimator alone fills in; of others, such as DISTANCE_SENSOR, an autopilot sends several by turns, each with its time. */
-const CLOCKS = new Set(
-  ['SYSTEM_TIME', 'ATTITUDE', 'GLOBAL_POSITION_INT', 'LOCAL_POSITION_NED'].map((name) => layout(name).id),
-)
-/** How far a time since boot may be off the line that it is on, ms. A fall by more is a reboot. */
-const TOLERANCE_ms = 1000
-const MODULUS = 2 ** 32
-/** Two clocks within the tolerance show in falls, about every second frame; a network that reorders so much is no link either. */
-const FALL_WEIGHT = 3
-const FALLS_MAX = 12
-/** A heartbeat after a longer silence may be that of a new boot. */
-const SILENCE_ms = 3000
-/** Four heartbeats that alternate take a single autopilot three seconds, two of them less than two. */
-const ALTERNATION_ms = 2500
+const GLOBAL_POSITION_INT = layout('GLOBAL_POSITION_INT').id
+const PLACES_MAX = 512
+/** Two places of one time are two vehicles from so far apart, m, and what they may have moved between. */
+const APART_m = 5
+/** How near in time a place must be to be compared, ms. */
+const NEAR_ms = 500
+/** A place that does not fit counts so much more than one that does: two may have two rates. One jump of one estimate is no twin. */
+const MISFIT_WEIGHT = 3
+const MISFITS_MAX = 24
+/** So many heartbeats that take turns, over so long: a late one is none after LATE_ms, and one vehicle has no such rate. */
+const ALTERNATIONS = 8
+const ALTERNATION_LEAST_ms = LATE_ms + 500
+const ALTERNATION_MOST_ms = 5000
+/** Heartbeats of two kinds, by turns. */
+const KINDS = 4
+const METRES_PER_E7 = 111_195 / 1e7
 
-interface Line {
+interface Place {
   readonly boot_ms: number
-  readonly received_ms: number
-}
-
-interface Clock {
-  current: Line
-  /** Where the time was before it last fell or leapt. */
-  previous?: Line
-  falls: number
+  readonly payload: Uint8Array
 }
 
 interface Heartbeat {
@@ -39,6 +34,10 @@ interface Heartbeat {
 }
 
 const at = {
+  lat: fieldOf('GLOBAL_POSITION_INT', 'lat').offset,
+  lon: fieldOf('GLOBAL_POSITION_INT', 'lon').offset,
+  vx: fieldOf('GLOBAL_POSITION_INT', 'vx').offset,
+  vy: fieldOf('GLOBAL_POSITION_INT', 'vy').offset,
   type: fieldOf('HEARTBEAT', 'type').offset,
   autopilot: fieldOf('HEARTBEAT', 'autopilot').offset,
   base_mode: fieldOf('HEARTBEAT', 'base_mode').offset,
@@ -48,39 +47,40 @@ const at = {
 
 /** Watches what comes from one (system, component). Each call says what speaks for a second one, or undefined. */
 export class TwinWatch {
-  readonly #clocks = new Map<number, Clock>()
+  #places: Place[] = []
+  #misfits = 0
   #heartbeats: Heartbeat[] = []
 
-  /** `boot_ms` is the time since boot that a message of this id carries. */
-  timed(message: number, boot_ms: number, received_ms: number): string | undefined {
-    if (!CLOCKS.has(message)) return undefined
-    const line = { boot_ms, received_ms }
-    const clock = this.#clocks.get(message)
-    if (clock === undefined) {
-      this.#clocks.set(message, { current: line, falls: 0 })
-      return undefined
+  /** A message with a time since boot, `late` or new; no repetition. */
+  timed(message: number, payload: Uint8Array, boot_ms: number, late: boolean): string | undefined {
+    if (message !== GLOBAL_POSITION_INT) return undefined
+    const near = this.#nearest(boot_ms)
+    if (!late) this.#places = [...this.#places.slice(-PLACES_MAX), { boot_ms, payload }]
+    if (near === undefined || isSame(near.payload, payload)) return undefined
+    const fits = apart_m(near.payload, payload) <= reach_m(near, { boot_ms, payload })
+    this.#misfits = Math.max(0, this.#misfits + (fits ? -1 : MISFIT_WEIGHT))
+    if (this.#misfits < MISFITS_MAX) return undefined
+    this.#misfits = MISFITS_MAX - MISFIT_WEIGHT
+    return 'at one time it is in two places'
+  }
+
+  /** What was heard of the time that is nearest to this one. */
+  #nearest(boot_ms: number): Place | undefined {
+    let nearest: Place | undefined
+    let least_ms = NEAR_ms
+    for (const place of this.#places) {
+      const apart_ms = Math.abs((place.boot_ms - boot_ms) | 0)
+      if (apart_ms > least_ms) continue
+      least_ms = apart_ms
+      nearest = place
     }
-    const { current, previous } = clock
-    const advance_ms = advance(current, line)
-    clock.current = line
-    const elapsed_ms = received_ms - current.received_ms
-    if (advance_ms < -TOLERANCE_ms || advance_ms > elapsed_ms + TOLERANCE_ms) {
-      clock.previous = current
-      if (previous === undefined) return undefined
-      const off_ms = advance(previous, line) - (received_ms - previous.received_ms)
-      return Math.abs(off_ms) > TOLERANCE_ms ? undefined : 'two clocks alternate'
-    }
-    clock.falls = advance_ms < 0 ? clock.falls + FALL_WEIGHT : Math.max(0, clock.falls - 1)
-    if (clock.falls < FALLS_MAX) return undefined
-    clock.falls = 0
-    return 'two clocks less than a second apart alternate, or the same one comes by two ways'
+    return nearest
   }
 
   /** `payload` is a whole HEARTBEAT. */
   heartbeat(payload: Uint8Array, received_ms: number): string | undefined {
-    const last = this.#heartbeats.at(-1)
     const heard: Heartbeat = {
-      kind: `type ${payload[at.type]} autopilot ${payload[at.autopilot]}`,
+      kind: `${vehicleType(payload[at.type]!)} of ${autopilotKind(payload[at.autopilot]!)}`,
       state: [
         payload[at.base_mode],
         payload[at.system_status],
@@ -88,19 +88,41 @@ export class TwinWatch {
       ].join(),
       received_ms,
     }
-    if (last !== undefined && received_ms - last.received_ms >= SILENCE_ms) this.#heartbeats = []
-    this.#heartbeats = [...this.#heartbeats.slice(-3), heard]
-    if (last !== undefined && this.#heartbeats.length > 1 && last.kind !== heard.kind) {
-      return `heartbeats of ${last.kind} and of ${heard.kind}`
-    }
-    const [a, b, c, d] = this.#heartbeats
-    if (d === undefined || a!.state === b!.state || a!.state !== c!.state || b!.state !== d.state) return undefined
-    return d.received_ms - a!.received_ms < ALTERNATION_ms ? 'two heartbeats alternate' : undefined
+    const recent = this.#heartbeats.filter((before) => received_ms - before.received_ms <= ALTERNATION_MOST_ms)
+    this.#heartbeats = [...recent.slice(-64), heard]
+    const kinds = turns(this.#heartbeats, ({ kind }) => kind)
+    if (kinds >= KINDS) return `heartbeats of ${heard.kind} and of ${this.#heartbeats.at(-2)!.kind}`
+    const states = turns(this.#heartbeats, ({ state }) => state)
+    const run = this.#heartbeats.slice(-states)
+    if (states < ALTERNATIONS || received_ms - run[0]!.received_ms < ALTERNATION_LEAST_ms) return undefined
+    return 'two heartbeats alternate'
   }
 }
 
-/** ms from one time since boot to another, the short way round: it wraps after 49 days. */
-function advance(from: Line, to: Line): number {
-  const forward_ms = (to.boot_ms - from.boot_ms + MODULUS) % MODULUS
-  return forward_ms < MODULUS / 2 ? forward_ms : forward_ms - MODULUS
+/** How many of the last take turns: each unlike the one before, and like the one before that. */
+function turns(heartbeats: readonly Heartbeat[], of: (heartbeat: Heartbeat) => string): number {
+  const said = heartbeats.map(of).reverse()
+  const broken = said.findIndex((each, i) => i > 0 && (each === said[i - 1] || (i > 1 && each !== said[i - 2])))
+  return broken < 0 ? said.length : broken
+}
+
+const view = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView => new DataView(buffer, byteOffset, byteLength)
+
+function apart_m(a: Uint8Array, b: Uint8Array): number {
+  const [from, to] = [view(a), view(b)]
+  const lat = to.getInt32(at.lat, true)
+  const north = lat - from.getInt32(at.lat, true)
+  // The short way round.
+  const east =
+    (((to.getInt32(at.lon, true) - from.getInt32(at.lon, true) + 5.4e9) % 3.6e9) - 1.8e9) *
+    Math.cos((lat / 1e7) * (Math.PI / 180))
+  return Math.hypot(north, east) * METRES_PER_E7
+}
+
+/** How far one vehicle may have come between the two. */
+function reach_m(a: Place, b: Place): number {
+  const elapsed_s = Math.abs((b.boot_ms - a.boot_ms) | 0) / 1e3
+  const speed = (place: Place): number =>
+    Math.hypot(view(place.payload).getInt16(at.vx, true), view(place.payload).getInt16(at.vy, true)) / 100
+  return APART_m + 2 * elapsed_s * (1 + Math.max(speed(a), speed(b)))
 }

@@ -17,8 +17,13 @@ export type MessageType = MavLinkDataConstructor<MavLinkData>
  * rest of a message, and its every field is set anyhow.
  */
 function bare(type: MessageType): MessageType {
-  const made = function (): void {} as unknown as MessageType
-  return Object.assign(made, { prototype: type.prototype, MSG_NAME: type.MSG_NAME, FIELDS: type.FIELDS })
+  // An arrow is no constructor, and the prototype of a class cannot be set.
+  function Bare(): void {}
+  return Object.assign(Bare as unknown as MessageType, {
+    prototype: type.prototype,
+    MSG_NAME: type.MSG_NAME,
+    FIELDS: type.FIELDS,
+  })
 }
 const bares = new Map<MessageType, MessageType>()
 function bareOf(type: MessageType): MessageType {

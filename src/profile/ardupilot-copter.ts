@@ -22,6 +22,7 @@ import {
   velocityBody,
   yaw,
 } from './setpoint.ts'
+import { MULTIROTORS } from './vehicle-type.ts'
 
 /**
  * ArduCopter's `custom_mode`. A mode that we set has one number, so that no other may pass as ours: SMART_RTL (21) and
@@ -108,6 +109,7 @@ const { heading: _, ...bodyArguments } = velocityBody.payload
 export const ardupilotCopter: Profile = {
   name: 'ardupilot-copter',
   autopilot: 3,
+  types: MULTIROTORS,
   fields,
   // The gap is about four times the longest silence that the rate explains.
   messages: [

@@ -18,6 +18,8 @@ export interface MessageLayout {
   readonly crcExtra: number
   /** By the name in the XML, e.g. `time_boot_ms`. Arrays and 64-bit fields are left out: no frame of ours needs them. */
   readonly fields: Readonly<Record<string, FieldLayout>>
+  /** Where the 64 bits of `time_usec` are, in a message that has them. */
+  readonly usec: number | undefined
 }
 
 const FORMATS: Readonly<Record<string, Format>> = {
@@ -39,9 +41,11 @@ for (const dialect of [minimal, standard, common, ardupilotmega]) {
   for (const definition of Object.values(dialect.REGISTRY)) {
     const fields: Record<string, FieldLayout> = {}
     let lengthV1 = 0
+    let usec: number | undefined
     for (const field of definition.FIELDS) {
       const format = FORMATS[field.type]
       if (format !== undefined) fields[field.source] = { offset: field.offset, format }
+      if (field.source === 'time_usec' && field.type === 'uint64_t') usec = field.offset
       if (!field.extension) lengthV1 = Math.max(lengthV1, field.offset + field.size * Math.max(1, field.length))
     }
     const layout = {
@@ -51,6 +55,7 @@ for (const dialect of [minimal, standard, common, ardupilotmega]) {
       lengthV1,
       crcExtra: definition.MAGIC_NUMBER,
       fields,
+      usec,
     }
     byId.set(layout.id, layout)
     byName.set(layout.name, layout)

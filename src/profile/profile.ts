@@ -2,6 +2,7 @@
 // messages that carry them, the modes, and every verb as a fixed sequence of frames with what confirms each and its undo.
 // Only frames and masks that stand in a profile can ever leave.
 
+import { layout } from './frame.ts'
 import type { Parameter } from './parameter.ts'
 import type { Plausible } from './plausibility.ts'
 
@@ -156,6 +157,8 @@ export interface Profile {
   readonly name: string
   /** MAV_AUTOPILOT of the heartbeat. */
   readonly autopilot: number
+  /** MAV_TYPE of the vehicles that it flies: any other is none of ours. */
+  readonly types: readonly number[]
   readonly fields: readonly ProfileField[]
   readonly messages: readonly MessageSource[]
   /**
@@ -181,4 +184,9 @@ export interface Profile {
   readonly integersAsBits: boolean
   /** Which contingency a session sends that finds the vehicle armed and in `engagement.mode` (PROTOCOL 11). */
   readonly orphaned: ContingencyName
+}
+
+/** MAVLink id of the message that carries the mode. */
+export function modeMessage({ fields }: Profile): number {
+  return layout(fields.find(({ name }) => name === 'mode')!.from.message).id
 }

@@ -18,6 +18,7 @@ import {
   velocityBody,
   yaw,
 } from './setpoint.ts'
+import { MULTIROTORS } from './vehicle-type.ts'
 
 /** PX4's `custom_mode` is main << 16 | sub << 24. Only these are set by us or told apart in clauses. */
 export const PX4_MODES = {
@@ -114,6 +115,7 @@ const kept = false
 export const px4Multirotor: Profile = {
   name: 'px4-multirotor',
   autopilot: 12,
+  types: MULTIROTORS,
   fields,
   // The gap is about four times the longest silence that the rate explains. The interval of HEARTBEAT is refused.
   messages: [

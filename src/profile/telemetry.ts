@@ -65,7 +65,6 @@ export class Telemetry {
     const boot_ms = boot === undefined ? undefined : view.getUint32(boot.offset, true)
     return {
       message,
-      boot_ms,
       observations: this.#observe(message, view, boot_ms, received_ms),
       target: this.#target.read(message, view, received_ms),
     }

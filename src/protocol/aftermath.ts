@@ -12,11 +12,14 @@ import type { Session } from './session.ts'
 export interface Owed {
   readonly resources: readonly string[]
   readonly names: readonly ContingencyName[]
+  /** When the lease began behind which it follows, ms. */
+  readonly since_ms: number
 }
 
 interface Running {
   readonly contingency: Contingency
   readonly resources: readonly string[]
+  readonly since_ms: number
 }
 
 export class Aftermath {
@@ -46,22 +49,23 @@ export class Aftermath {
   }
 
   /** Now, at once. */
-  start(names: readonly ContingencyName[], resources: readonly string[], now_ms: number): void {
-    this.owe([{ names, resources }])
+  start(owed: Owed, now_ms: number): void {
+    this.owe([owed])
     this.advance(now_ms)
   }
 
   /** The same, and whatever flies waits for it: it holds every resource of the catalog. */
   startAlone(names: readonly ContingencyName[], now_ms: number): void {
     const { types } = this.#flight.catalog
-    this.start(names, [...new Set(types.flatMap(({ uses }) => uses ?? []))], now_ms)
+    const resources = [...new Set(types.flatMap(({ uses }) => uses ?? []))]
+    this.start({ names, resources, since_ms: now_ms }, now_ms)
   }
 
   /** From the next `advance` on: a new session sends what the old one owed, once it knows the mode (PROTOCOL 11). */
   owe(owed: readonly Owed[]): void {
-    for (const { names, resources } of owed) {
+    for (const { names, resources, since_ms } of owed) {
       this.#publisher.log('info', 'contingency', { names, resources })
-      const running = { contingency: new Contingency(this.#flight, names), resources }
+      const running = { contingency: new Contingency(this.#flight, names), resources, since_ms }
       this.#running.add(running)
       for (const name of resources) this.resources.take(name, running)
     }
@@ -69,21 +73,20 @@ export class Aftermath {
 
   /** What this session would still have to send. */
   owed(): Owed[] {
-    const running = [...this.#running].map((r) => ({ resources: r.resources, names: r.contingency.names }))
+    const running = [...this.#running].map(({ contingency, ...rest }) => ({ ...rest, names: contingency.names }))
     return [...running, ...this.#handovers.filter((handover) => this.#isOpen(handover))]
   }
 
   /**
-   * The effect has ended and leaves its resource to whoever of `openTo` takes it in this step. If nobody does, `names`
+   * The effect has ended and leaves its resource to whoever of `openTo` takes it in this step. If nobody does, the names
    * follow; without names the resource is simply free.
    */
-  handOver(from: Instance, names: readonly ContingencyName[], openTo: Plan | 'any'): void {
-    const resources = resourcesOf(from)
+  handOver(from: Instance, handover: Owed, openTo: Plan | 'any'): void {
+    const { resources, names } = handover
     if (names.length === 0) {
       for (const name of resources) this.resources.release(name, from)
       return
     }
-    const handover = { resources, names }
     for (const name of resources) this.resources.handOver(name, handover, openTo)
     this.#handovers.push(handover)
   }
@@ -98,7 +101,7 @@ export class Aftermath {
     const handovers = this.#handovers
     this.#handovers = []
     for (const handover of handovers) {
-      if (this.#isOpen(handover)) this.start(handover.names, handover.resources, now_ms)
+      if (this.#isOpen(handover)) this.start(handover, now_ms)
     }
   }
 
@@ -113,7 +116,7 @@ export class Aftermath {
     const landed = this.#landing
     if (landed === undefined || this.isRunning || !view.standsDisarmed(now_ms)) return
     this.#landing = undefined
-    this.start(['hold'], landed, now_ms)
+    this.start({ names: ['hold'], resources: landed, since_ms: now_ms }, now_ms)
   }
 
   /** Somebody else has the vehicle: nothing more is sent, and every resource is free. */

@@ -104,6 +104,8 @@ export class Contingency implements Awaiting {
         this.#begin(next)
         continue
       }
+      // Who has the vehicle will be known in half a second: until then nothing is sent, counted or given up.
+      if (this.#flight.takeover.doubted) return undefined
       if (this.#isTaken(now_ms)) {
         this.finish(now_ms)
         return 'taken'

@@ -56,6 +56,8 @@ export class Dispatch implements Enforced {
 
   #judge(lease: Lease, now_ms: number): Ending | undefined {
     const { instance } = lease
+    // One report of the mode may be an old one: it ends nothing.
+    if (this.#flight.takeover.doubted) return lease.wait(now_ms)
     if (this.#control.paused) return failed(Reason.paused)
     if (lease.elapsed_ms(now_ms) >= lease.effect.within_ms) return failed(Reason.time_exceeded)
     if (lease.isDone(now_ms)) return { phase: Phase.completed, reason: Reason.none, detail: undefined }
@@ -127,11 +129,10 @@ export class Dispatch implements Enforced {
   #gate(instance: Instance, barriers: number, now_ms: number): Verdict | undefined {
     const { core, takeover } = this.#flight
     const { intents } = this.#control
-    if (isGuarded(instance) && takeover.awaitsMode(now_ms)) {
-      // Whatever else speaks against it does so now.
-      const rehearsed = core.rehearse(instance.sequence, barriers, now_ms)
-      return rehearsed.decision === 'allow' ? MODE_AWAITED : rehearsed
-    }
+    const awaited = takeover.doubted
+      ? movesVehicle(instance.is.kind)
+      : takeover.awaitsMode(now_ms) && isGuarded(instance)
+    if (awaited) return this.#awaitMode(instance, barriers, now_ms)
     const intends = isIrreversible(instance) && !intents.isOpen(instance)
     if (this.enforcement !== undefined || intends) {
       const rehearsed = core.rehearse(instance.sequence, barriers, now_ms)
@@ -144,6 +145,14 @@ export class Dispatch implements Enforced {
     if (intents.open(instance, { agent: plan.speaker.agent.name, type: is.name, payload })) return undefined
     const denied = core.gate(sequence, barriers | Barrier.uncertain_outcome, now_ms, stamp(now_ms))
     return denied.decision === 'allow' ? denied : { ...denied, detail: 'the journal cannot be written' }
+  }
+
+  /** The mode is to be heard first: what comes before the world in the gate's order decides, and everything else waits. */
+  #awaitMode({ sequence }: Instance, barriers: number, now_ms: number): Verdict {
+    const busy = (barriers & Barrier.resource_busy) !== 0
+    const verdict = this.#flight.core.rehearse(sequence, barriers | Barrier.resource_busy, now_ms)
+    if (busy || verdict.decision === 'allow' || verdict.reason !== Reason.resource_busy) return verdict
+    return { decision: 'defer', reason: Reason.state_awaited, detail: 'mode' }
   }
 
   defer(instance: Instance, reason: Reason, detail: number | string, now_ms: number): void {
@@ -251,7 +260,7 @@ export class Dispatch implements Enforced {
       this.#acknowledge(lease)
       this.#ledger.end(instance, Phase.completed, Reason.none, undefined)
       this.#close(lease, now_ms)
-      this.#aftermath.handOver(instance, effect.then === 'none' ? [] : [effect.then], 'any')
+      this.#aftermath.handOver(instance, { ...owes(lease), names: effect.then === 'none' ? [] : [effect.then] }, 'any')
       instance.plan.speaker.completed(instance.type)
       if (instance.is.kind === Kind.handoff) this.#handedOff(instance, now_ms)
       else this.enforcement?.happened('after_action', instance.plan, now_ms)
@@ -261,7 +270,7 @@ export class Dispatch implements Enforced {
     if (ending.phase === Phase.superseded) {
       this.#ledger.end(instance, Phase.superseded, Reason.superseded, undefined)
       this.#close(lease, now_ms)
-      this.#aftermath.handOver(instance, names, instance.plan.speaker.plan!)
+      this.#aftermath.handOver(instance, { ...owes(lease), names }, instance.plan.speaker.plan!)
       return
     }
     const { intents } = this.#control
@@ -269,7 +278,7 @@ export class Dispatch implements Enforced {
     if (ending.reason === Reason.refused) intents.settle(instance)
     const phase = intents.isOpen(instance) ? Phase.uncertain : ending.phase
     for (const name of resourcesOf(instance)) this.#aftermath.resources.release(name, instance)
-    if (names.length > 0) this.#aftermath.owe([{ names, resources: resourcesOf(instance) }])
+    if (names.length > 0) this.#aftermath.owe([{ ...owes(lease), names }])
     this.#close(lease, now_ms)
     this.#aftermath.advance(now_ms) // at once: silence is not a stop
     this.#ledger.lose(instance, phase, ending.reason, ending.detail, now_ms)
@@ -382,17 +391,20 @@ export class Dispatch implements Enforced {
     })
   }
 
-  /** What a new session has to send for the leases of this one. */
-  owed(onGround: boolean): Owed[] {
-    const owed = this.leases.map((l) => ({ resources: resourcesOf(l.instance), names: l.contingency(onGround) }))
-    return [...owed, ...this.#aftermath.owed()].filter(({ names }) => names.length > 0)
+  /**
+   * What a new session has to send for the leases of this one: whatever ends a lease, its contingency is owed. But a vehicle
+   * that has been up for less time than the lease is not under way any more.
+   */
+  owed(onGround: boolean, now_ms: number, up_ms = Number.POSITIVE_INFINITY): Owed[] {
+    const owed = this.leases.map((l) => ({ ...owes(l), names: l.contingency(onGround) }))
+    return [...owed, ...this.#aftermath.owed()].filter(
+      ({ names, since_ms }) => names.length > 0 && up_ms >= now_ms - since_ms,
+    )
   }
 }
 
 /** The core's, with words where the engine knows more. */
 type Verdict = Gate | { readonly decision: 'deny' | 'defer'; readonly reason: Reason; readonly detail: string }
-
-const MODE_AWAITED: Verdict = { decision: 'defer', reason: Reason.state_awaited, detail: 'mode' }
 
 /** Its effect changes the mode or arms: the mode guard is asked. */
 function isGuarded({ is }: Instance): boolean {
@@ -400,6 +412,12 @@ function isGuarded({ is }: Instance): boolean {
 }
 
 const isIrreversible = ({ is: { effect } }: Instance): boolean => effect.kind === 'command' && effect.irreversible
+
+/** Of what follows a lease. */
+const owes = ({ instance, begun_ms }: Lease): Omit<Owed, 'names'> => ({
+  resources: resourcesOf(instance),
+  since_ms: begun_ms,
+})
 
 const failed = (reason: Reason): Ending => ({ phase: Phase.failed, reason, detail: undefined })
 

@@ -41,7 +41,7 @@ export abstract class Lease implements Awaiting {
   readonly effect: Effect
   readonly underway: Underway
   protected readonly flight: Flight
-  protected readonly begun_ms: number
+  readonly begun_ms: number
   protected judged_ms: number
   /** Of the frame that was last sent with a command. */
   protected sent_ms = Number.NEGATIVE_INFINITY
@@ -90,10 +90,14 @@ export abstract class Lease implements Awaiting {
 
   /** The checks of the next frame, and the frame when it is due. Returns how the lease ended, if it did. */
   advance(barriers: number, now_ms: number): Ending | undefined {
+    return this.wait(now_ms) ?? this.proceed(barriers, now_ms)
+  }
+
+  /** Nothing is checked and nothing leaves, but time passes: nobody knows who has the vehicle. */
+  wait(now_ms: number): Ending | undefined {
     const gap_ms = now_ms - this.judged_ms
     this.judged_ms = now_ms
-    if (gap_ms >= this.gap_ms) return failed(Reason.tick_missed, `${Math.round(gap_ms)} ms`)
-    return this.proceed(barriers, now_ms)
+    return gap_ms >= this.gap_ms ? failed(Reason.tick_missed, `${Math.round(gap_ms)} ms`) : undefined
   }
 
   /**
@@ -323,12 +327,16 @@ export class SetpointLease extends Lease {
     return this.#doneSince_ms !== undefined && now_ms - this.#doneSince_ms >= this.#dwell_ms
   }
 
+  override wait(now_ms: number): Ending | undefined {
+    const missed = now_ms - this.#framed_ms >= GAP_PERIODS * this.#period_ms && now_ms >= this.#due_ms
+    return super.wait(now_ms) ?? (missed ? failed(Reason.tick_missed, 'no frame') : undefined)
+  }
+
   protected proceed(barriers: number, now_ms: number): Ending | undefined {
     // Judged at every step, sent when due.
     const verdict = this.askCore(STREAM, barriers, now_ms)
     if (verdict.decision !== 'allow') return failed(verdict.reason, verdict.detail)
     if (now_ms < this.#due_ms) return this.#engage(false, barriers, now_ms)
-    if (now_ms - this.#framed_ms >= GAP_PERIODS * this.#period_ms) return failed(Reason.tick_missed, 'no frame')
     const late_ms = now_ms - this.#due_ms
     // The schedule does not drift: the next frame is due a whole number of periods after the first.
     while (this.#due_ms <= now_ms) this.#due_ms += this.#period_ms

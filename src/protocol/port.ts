@@ -12,8 +12,6 @@ export interface Observation {
 export interface Report {
   /** MAVLink message id. */
   readonly message: number
-  /** `time_boot_ms`, where the message carries one: it falls only when the autopilot has rebooted (PROTOCOL 11). */
-  readonly boot_ms: number | undefined
   readonly observations: readonly Observation[]
   /** The target that the autopilot says it flies to: somebody else's shows here. */
   readonly target: ReportedTarget | undefined

@@ -35,8 +35,8 @@ export interface RuntimeOptions extends Pick<Lasting, 'catalog' | 'core' | 'port
 /** Between two requests of the mode, ms. */
 const ASK_MS = 100
 
-/** Why a session ended: what is owed is sent by the next one only where the autopilot is still the same. */
-type SessionEnd = 'restart' | 'trap' | 'reboot' | 'identity'
+/** Why a session ended. */
+type SessionEnd = 'restart' | 'trap' | 'reboot'
 
 export class Runtime {
   /** SHA-256 over core, catalog, rules and profile: fixed for the process, part of every binding (PROTOCOL 2). */
@@ -87,22 +87,31 @@ export class Runtime {
     return this.#step(now_ms, () => this.#announce())
   }
 
-  /** The autopilot was found. Another identity than before is a new session, without contingency (PROTOCOL 11). */
+  /** The autopilot was found. Throws for another than before: there is one for as long as the process lives (PROTOCOL 11). */
   connected(system: number, component: number, now_ms: number): Publication[] {
+    const known = this.#identity
+    if (known !== undefined && (known.system !== system || known.component !== component)) {
+      throw new Error(`the vehicle is ${known.system}/${known.component}, not ${system}/${component}`)
+    }
     return this.#step(now_ms, () => {
-      const known = this.#identity
       this.#identity = { system, component }
-      if (known === undefined) this.#round.session.core.target(system, component)
-      else if (known.system !== system || known.component !== component) this.#renew('identity')
+      this.#round.session.core.target(system, component)
     })
+  }
+
+  /**
+   * The autopilot has rebooted and has now been up for `up_ms`: a new session. Whoever reads the link decides that, on
+   * evidence that agrees with itself (PROTOCOL 11).
+   */
+  rebooted(up_ms: number, now_ms: number): Publication[] {
+    return this.#step(now_ms, () => this.#renew('reboot', now_ms, up_ms))
   }
 
   /** What a message of the autopilot says, received at `received_ms`. */
   observe(report: Report, received_ms: number, now_ms: number): Publication[] {
     return this.#step(now_ms, () => {
-      const { boot_ms, message, target } = report
-      if (boot_ms !== undefined && this.#round.session.boot.fell(message, boot_ms)) this.#renew('reboot')
       for (const { field, value } of report.observations) this.#observe(field, value, received_ms, now_ms)
+      const { target } = report
       if (target !== undefined && this.#round.dispatch.isForeign(target, now_ms)) this.#round.dispatch.takenOver(now_ms)
     })
   }
@@ -205,7 +214,7 @@ export class Runtime {
       this.#publisher.log('error', 'core trapped', { error: String(error), agent })
       // G5: whoever fed the core what it could not judge may not try again before the operator has looked.
       if (agent !== undefined && this.#round.session.speakers.has(agent)) this.#control.revoke(agent)
-      this.#renew('trap')
+      this.#renew('trap', this.#now_ms)
     }
     this.#tellControl(now_ms)
     return this.#publisher.take()
@@ -215,11 +224,14 @@ export class Runtime {
   #settle(now_ms: number): void {
     const round = this.#round
     const { flight, dispatch, aftermath, ledger, schedule } = round
-    if (flight.takeover.judge(now_ms)) dispatch.takenOver(now_ms) // before anything else
+    // Before anything else.
+    if (flight.takeover.judge(now_ms)) dispatch.takenOver(now_ms)
     this.#askForMode(now_ms)
     this.#judgeOrphan(now_ms)
-    if (round.changed) dispatch.enforcement?.happened('state_change', undefined, now_ms)
-    round.changed = false
+    if (round.changed && !flight.takeover.doubted) {
+      dispatch.enforcement?.happened('state_change', undefined, now_ms)
+      round.changed = false
+    }
     dispatch.judgeLeases(now_ms)
     aftermath.advance(now_ms)
     dispatch.offerAll(now_ms) // all `done` have been judged
@@ -230,10 +242,10 @@ export class Runtime {
     if (schedule.isDue(now_ms)) this.#takeSnapshot(now_ms)
   }
 
-  /** Behind a stall nothing that changes the mode leaves before that has been heard. */
+  /** A mode that nothing explains is asked for again, and behind a stall nothing that changes the mode leaves before it is heard. */
   #askForMode(now_ms: number): void {
-    const { view, port } = this.#round.flight
-    if (now_ms - this.#asked_ms < ASK_MS || !view.awaitsMode(now_ms)) return
+    const { takeover, view, port } = this.#round.flight
+    if (now_ms - this.#asked_ms < ASK_MS || !(takeover.doubted || view.awaitsMode(now_ms))) return
     this.#asked_ms = now_ms
     port.ask?.('mode')
   }
@@ -281,7 +293,7 @@ export class Runtime {
       case 'refuse':
         return this.#round.dispatch.answer(order.consent, order.verb === 'approve', now_ms)
       case 'restart':
-        return this.#renew('restart')
+        return this.#renew('restart', now_ms)
     }
   }
 
@@ -314,25 +326,25 @@ export class Runtime {
 
   /**
    * Everything ends, and a new session begins with every field unknown. It sends the contingencies of the leases that it
-   * ended; after a reboot, or for another autopilot, none: what was under way is not there any more.
+   * ended, but not to a vehicle that has been up for less time: what was under way is not there any more.
    */
-  #renew(why: SessionEnd): void {
+  #renew(why: SessionEnd, now_ms: number, up_ms?: number): void {
     const { session, ledger, flight } = this.#round
-    const sameVehicle = why === 'trap' || why === 'restart'
-    const owed = sameVehicle ? this.#owed() : []
+    const owed = this.#owed(now_ms, up_ms)
+    const goesOn = why !== 'reboot' || owed.length > 0
     for (const speaker of session.speakers.values()) speaker.plan?.obligations.closeAll('ended')
     for (const instance of ledger.live) this.#lastWord(instance)
-    this.#round = this.#begin(sameVehicle ? flight.takeover : undefined)
-    this.#round.orphanJudged = !sameVehicle
+    this.#round = this.#begin(goesOn ? flight.takeover : undefined)
+    this.#round.orphanJudged = why === 'reboot'
     this.#round.aftermath.owe(owed)
     this.#publisher.log('warn', 'new session', { why, session: this.session })
     this.#announce()
   }
 
   /** A trapped core cannot be asked whether the vehicle stands on the ground: then it does not. */
-  #owed(): Owed[] {
+  #owed(now_ms: number, up_ms?: number): Owed[] {
     const { session, flight, dispatch } = this.#round
-    return dispatch.owed(!session.core.poisoned && flight.view.isOnGround(this.#now_ms))
+    return dispatch.owed(!session.core.poisoned && flight.view.isOnGround(this.#now_ms), now_ms, up_ms)
   }
 
   /** The old core is not asked any more: it may be poisoned. */

@@ -14,7 +14,6 @@ export class Session {
   readonly id: string
   readonly core: Core
   readonly speakers: ReadonlyMap<string, Speaker>
-  readonly boot = new BootWatch()
   /** Ordinal of the newest snapshot; 0 before the first. */
   newest = 0
 
@@ -42,23 +41,5 @@ export class Session {
     if (match?.[1] !== this.id) return undefined
     const ordinal = Number(match[2])
     return ordinal <= this.newest && ordinal > this.newest - SNAPSHOTS_MAX ? ordinal : undefined
-  }
-}
-
-/** How far a time since boot may fall without a reboot, ms. PX4 mixes 200 ms between message types, never within one. */
-const BOOT_FALL_MS = 1000
-const BOOT_MODULUS = 2 ** 32
-
-/** Sees a reboot: the same message type's `time_boot_ms` falls by more than a second, modulo 2^32 (PROTOCOL 11). */
-export class BootWatch {
-  readonly #last = new Map<number, number>()
-
-  /** True when this report tells of a reboot. */
-  fell(message: number, boot_ms: number): boolean {
-    const last = this.#last.get(message)
-    this.#last.set(message, boot_ms)
-    if (last === undefined) return false
-    const fall_ms = (((last - boot_ms) % BOOT_MODULUS) + BOOT_MODULUS) % BOOT_MODULUS
-    return fall_ms > BOOT_FALL_MS && fall_ms < BOOT_MODULUS / 2
   }
 }

@@ -2,10 +2,12 @@
 // and "Mode guard"). Autopilots let a companion override the pilot and cancel failsafes, so we do not ask them.
 
 import type { Mode } from '../profile/profile.ts'
-import { MODE_AGE_MS, type VehicleView } from './vehicle.ts'
+import { MODE_AGE_MS, type ModeReport, type VehicleView } from './vehicle.ts'
 
 /** Where a mode was shown before a frame that asks for it left, a report may still tell of the time before it arrived. */
 export const SETTLING_MS = 100
+/** A report that nothing explains is believed where no other comes for so long. */
+const DOUBT_MS = 500
 
 /** An effect of ours that changes the mode, from its crossing to its end. */
 export interface Underway {
@@ -32,6 +34,10 @@ export class Takeover {
   #endedOnGround = false
   /** No effect of ours and no operator has explained anything in this session yet. */
   #fresh: boolean
+  /** When one report was heard that nothing explains: it may be an old one that came late. */
+  #doubtedSince_ms: number | undefined
+  /** It is believed that somebody else has it; until a mode of ours is shown again there is nothing to doubt. */
+  #taken = false
   /** The session found the setpoint mode as intended mode: a mere setpoint would engage it. */
   #foundEngaged: boolean | undefined
 
@@ -86,10 +92,39 @@ export class Takeover {
     return this.#foundEngaged ?? false
   }
 
-  /** True when the newest mode report says that the pilot, a failsafe or somebody else has the vehicle. */
+  /**
+   * True when the pilot, a failsafe or somebody else has the vehicle. A report of the mode carries no time, so one that nothing
+   * explains holds everything back (`doubted`), and a second one that was received after it, or silence, decides.
+   */
   judge(now_ms: number): boolean {
     const seen = this.#view.mode(now_ms)
-    if (seen === undefined || !seen.fresh) return false
+    const explained = seen === undefined || !seen.fresh ? undefined : this.#follow(seen, now_ms)
+    // Disarmed, nothing latches.
+    if (explained === true || !this.#view.isArmed(now_ms)) {
+      this.#doubtedSince_ms = undefined
+      this.#taken = false
+      return false
+    }
+    if (this.#taken) return explained === false
+    if (this.#doubtedSince_ms === undefined) {
+      if (explained === false) this.#doubtedSince_ms = now_ms
+      return false
+    }
+    const since_ms = this.#doubtedSince_ms
+    const again = explained === false && now_ms - seen!.age_ms > since_ms
+    if (!again && now_ms - since_ms < DOUBT_MS) return false
+    this.#doubtedSince_ms = undefined
+    this.#taken = true
+    return true
+  }
+
+  /** Nobody knows who has the vehicle: no frame of ours leaves. */
+  get doubted(): boolean {
+    return this.#doubtedSince_ms !== undefined
+  }
+
+  /** What a fresh report shows of our effects, and whether something of ours explains it. */
+  #follow(seen: ModeReport, now_ms: number): boolean {
     if (this.#foundEngaged !== false) this.#foundEngaged = seen.intended === this.#engaged
     const explained = this.#explains(seen.mode, now_ms)
     for (const effect of this.#underway) {
@@ -97,8 +132,7 @@ export class Takeover {
       const shown = effect.leads.includes(seen.mode) && effect.leads.includes(seen.intended)
       if (shown && now_ms - seen.age_ms > since_ms) effect.confirmed = true
     }
-    if (!this.#view.isArmed(now_ms)) return false // disarmed, nothing latches
-    return !explained || (this.#fresh && seen.mode !== seen.intended)
+    return explained && !(this.#fresh && seen.mode !== seen.intended)
   }
 
   #explains(mode: Mode, now_ms: number): boolean {
@@ -141,5 +175,7 @@ export class Takeover {
     this.#explained = new Set(seen === undefined ? ['HOLD'] : [seen.mode])
     this.#endedOnGround = false
     this.#fresh = false
+    this.#doubtedSince_ms = undefined
+    this.#taken = false
   }
 }

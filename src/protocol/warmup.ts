@@ -119,7 +119,7 @@ class Engine {
   fly(): void {
     this.#now_ms += ROUND_MS
     const now_ms = this.#now_ms
-    const report = { message: 0, boot_ms: undefined, observations: this.#observations, target: undefined }
+    const report = { message: 0, observations: this.#observations, target: undefined }
     for (const { topic, value } of this.#runtime.observe(report, now_ms, now_ms)) {
       encode(value)
       if (topic === 'snapshot') this.#snapshot = (value as { snapshot: string }).snapshot

@@ -6,6 +6,7 @@ import { Link } from '../../companion/mavlink/link.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import type { Core, CoreFactory, CoreFrame } from '../../src/core/core.ts'
 import { CORE_HASH, loadCore } from '../../src/core/wasm.ts'
+import { modeMessage } from '../../src/profile/profile.ts'
 import type { Journal, Port, Publication } from '../../src/protocol/port.ts'
 import { Runtime } from '../../src/protocol/runtime.ts'
 import { encode } from '../../src/response/write.ts'
@@ -124,6 +125,7 @@ export class Companion {
     this.#born_ms = Math.floor(around.now()) - 10
     this.#turned_ms = this.#clock()
     const adapter = new Adapter({
+      modeMessage: modeMessage(around.catalog.profile),
       transmit: (bytes) => {
         if (!around.transmit(bytes)) return false
         this.#frames.push(bytes.slice())
@@ -143,7 +145,10 @@ export class Companion {
         return core
       },
       coreHash: CORE_HASH,
-      port: { send: (frame) => this.#pass('send', () => port.send(frame)) },
+      port: {
+        send: (frame) => this.#pass('send', () => port.send(frame)),
+        ask: (what) => adapter.ask(what),
+      },
       journal: {
         read: () => around.journal.read(),
         write: (entry) => this.#pass('write', () => around.journal.write(entry)),
@@ -164,6 +169,8 @@ export class Companion {
       stream: false,
       listener: {
         identity: (system, component) => this.#take(runtime.connected(system, component, this.#clock())),
+        rebooted: (up_ms, received_ms) =>
+          this.#take(runtime.rebooted(up_ms + this.#clock() - received_ms, this.#clock())),
         report: (report, received_ms) => this.#take(runtime.observe(report, received_ms, this.#clock())),
         acknowledge: (ack) => this.#take(runtime.acknowledge(ack, this.#clock())),
         alarm: (text) => this.#take(runtime.alarm(text, this.#clock())),
@@ -245,10 +252,15 @@ export class Companion {
     this.#read((received_ms) => {
       // The ground station's heartbeats are on the link too; they are nobody's state.
       const said = sound && bytes[5] !== 255
-      const input: Input = said
-        ? { kind: 'telemetry', datagram: bytes, received_ms: received_ms + this.#born_ms }
-        : { kind: 'tick' }
-      this.#turn(input, () => this.#link.receive(bytes, received_ms))
+      const link = this.#link
+      const dropped = (): number => link.late + link.repeated
+      const before = dropped()
+      // Nor is what was late or repeated (PROTOCOL 2, "news"): the link's own tests say which that is.
+      const input = (): Input =>
+        said && dropped() === before
+          ? { kind: 'telemetry', datagram: bytes, received_ms: received_ms + this.#born_ms }
+          : { kind: 'tick' }
+      this.#turn(input, () => link.receive(bytes, received_ms))
     })
   }
 
@@ -317,7 +329,8 @@ export class Companion {
     if (this.#inbox.length === 0) this.#turned_ms = this.#clock()
   }
 
-  #turn(input: Input, act: () => void): void {
+  /** `told` is asked once the turn is over. */
+  #turn(told: Input | (() => Input), act: () => void): void {
     if (this.#dead) return
     const { observer, now, isDeaf, isFull, note } = this.#around
     observer.at_ms = now()
@@ -329,6 +342,7 @@ export class Companion {
       // The engine takes a word that did not get to the disk for a full one, and goes on.
       if (this.#fate !== undefined) throw this.#fate
     } catch (error) {
+      const input = typeof told === 'function' ? told() : told
       if (error instanceof Death) {
         this.#dead = true
         observer.died({ input, frames: this.#frames, renewed: this.#renewed })
@@ -337,6 +351,7 @@ export class Companion {
       }
       observer.find('G5', `an exception escaped on ${input.kind}: ${(error as Error).stack}`)
     }
+    const input = typeof told === 'function' ? told() : told
     const { session } = this.#runtime
     for (const frame of this.#frames) {
       if (frame[7] === 76 && frame[10 + 28]! + 256 * (frame[10 + 29] ?? 0) !== 511)

@@ -143,6 +143,8 @@ const SENDS_MAX = 10
 /** Accepted packets whose verdict is said again. */
 const PACKETS_KEPT = 64
 /** Ten times 200 ms: then the next of the chain may follow. */
+/** How long a takeover may be doubted, behind the longest stall. */
+const DOUBTED_MS = 1400
 const FOLLOWED_MS = 1900
 /** Longer than `expires`, an unanswered command and a whole chain of contingencies together. */
 const IDLE_MS = 25_000
@@ -187,6 +189,8 @@ export class Observer {
   /** How often the map had changed when a snapshot was taken. */
   #mapAt = new Map<string, number>()
   #pilotControl = false
+  /** Since when a takeover is visible that is not latched. */
+  #doubted_ms: number | undefined
   #paused = false
   #revoked: ReadonlySet<string> = new Set()
   #n = -1
@@ -295,7 +299,7 @@ export class Observer {
     const held = { session: this.#session, n: this.#n, paused: this.#paused, latched, revoked: this.#revoked }
     const liveBefore = new Set(this.#live)
     const { input, renewed } = turn
-    const reborn = renewed === 'reboot' || renewed === 'identity'
+    const reborn = renewed === 'reboot'
     if (!reborn) this.#see(input)
     this.#clear(input)
     const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
@@ -303,7 +307,10 @@ export class Observer {
     const [sight, ours, mapChanges, uncertain] = [this.#sight, this.#ours, this.#mapChanges, this.#uncertain]
     for (const publication of turn.published) this.#hear(publication, input, renewed)
     if (reborn) this.#see(input)
-    if (takeover !== undefined && !this.#pilotControl && this.#resumed === undefined) {
+    // One report may be an old one: a second one, or half a second, decides.
+    if (takeover === undefined || this.#pilotControl || this.#resumed !== undefined) this.#doubted_ms = undefined
+    else this.#doubted_ms ??= this.at_ms
+    if (this.#doubted_ms !== undefined && this.at_ms - this.#doubted_ms > DOUBTED_MS) {
       this.find('G5', `a takeover was visible (${takeover}) and nothing was latched`)
     }
     const silent = (latched && this.#pilotControl) || takeover !== undefined
@@ -521,7 +528,7 @@ export class Observer {
     // The same process and the same vehicle: what it had set is still its own, what the operator had accepted is accepted.
     if (follow) [this.#ours, this.#resumed] = [ours, resumed]
     this.#debts = debts.filter((d) => d.names.length > 0)
-    this.#orphanJudged = renewed === 'reboot' || renewed === 'identity'
+    this.#orphanJudged = renewed === 'reboot'
     this.count(`session ${renewed ?? 'started'}`)
   }
 

@@ -308,11 +308,11 @@ class World {
     const { start, pace } = this.#scenario
     const chance = this.#vehicleChance
     return new SimulatedVehicle({
-      system: 1 + this.#vehicles++,
+      system: 1,
       home: HOME,
       seed: chance.int(1, 1e9),
       readyAfter_ms: start === 'cold' ? 2500 : 0,
-      ...(start === 'aloft' && this.#vehicles === 1 && { aloft_m: chance.real(4.5, 10) }),
+      ...(start === 'aloft' && this.#vehicles++ === 0 && { aloft_m: chance.real(4.5, 10) }),
       ...(pace.stream_ms !== undefined && { stream_ms: pace.stream_ms }),
       ...(pace.reboot_ms !== undefined && { rebootAfter_ms: pace.reboot_ms }),
       battery: { percent: chance.pick([100, 100, 100, 60, 42]), drain: this.#drain },
@@ -438,6 +438,7 @@ class World {
       }
       case 18:
         if (!chance.happens(0.2)) return undefined
+        // With the ids of the first: of another system it would be nobody's vehicle.
         this.#vehicle = this.#newVehicle()
         this.#gap_ms = now_ms + 3500
         return 'another autopilot takes its place'

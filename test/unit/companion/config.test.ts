@@ -65,6 +65,10 @@ describe('configuration', () => {
     })
   })
 
+  it('takes the system id of the vehicle', () => {
+    expect(parseConfig(GOOD.replace('14540', '14540\n  system: 7'), 'halo.yaml').mavlink.system).toBe(7)
+  })
+
   it('G5: lets an endpoint that others reach be unsigned only where that is said', () => {
     const mavlink = (text: string) => parseConfig(GOOD.replace(/endpoint: .*/, text), '/etc/halo/halo.yaml').mavlink
     for (const endpoint of ['udpin://0.0.0.0:14540', 'udpout://192.168.1.10:14550', 'udpout://autopilot.local:14550']) {
@@ -168,7 +172,27 @@ describe('configuration', () => {
     [
       'a component id beyond a byte',
       GOOD.replace('14540', '14540\n  component: 256'),
-      ['halo.yaml:5:14: mavlink.component: must be 1 to 255'],
+      ["halo.yaml:5:14: mavlink.component: must be 2 to 255: 1 is the autopilot's"],
+    ],
+    [
+      'the component id of the autopilot',
+      GOOD.replace('14540', '14540\n  component: 1'),
+      ["halo.yaml:5:14: mavlink.component: must be 2 to 255: 1 is the autopilot's"],
+    ],
+    [
+      'a system id that is everybody’s',
+      GOOD.replace('14540', '14540\n  system: 0'),
+      ['halo.yaml:5:11: mavlink.system: must be 1 to 255'],
+    ],
+    [
+      'a system id beyond a byte',
+      GOOD.replace('14540', '14540\n  system: 256'),
+      ['halo.yaml:5:11: mavlink.system: must be 1 to 255'],
+    ],
+    [
+      'a system id that is no number',
+      GOOD.replace('14540', '14540\n  system: uav1'),
+      ['halo.yaml:5:11: mavlink.system: must be an integer'],
     ],
     [
       'several at once',

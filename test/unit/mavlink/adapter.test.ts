@@ -126,7 +126,7 @@ describe('adapter, second door', () => {
 
   it('asks for the mode by the message that carries it, once there is a vehicle', () => {
     const wire: Uint8Array[] = []
-    const a = new Adapter({ mode: 436, transmit: (bytes) => wire.push(bytes) > 0 })
+    const a = new Adapter({ modeMessage: 436, transmit: (bytes) => wire.push(bytes) > 0 })
     a.ask('mode')
     expect(wire).toEqual([])
     a.address(1, 1)

@@ -193,11 +193,12 @@ describe('signing, a link', () => {
     const warnings: string[] = []
     const link = new Link({
       profile: px4Multirotor,
-      adapter: { system: 1, component: 191, address: () => {}, say: () => false },
+      adapter: { system: 1, component: 191, address: () => {}, hasSent: () => false, say: () => false },
       stream: false,
       signing,
       listener: {
         identity: (system, component) => identities.push(`${system}/${component}`),
+        rebooted: () => {},
         report: () => {},
         acknowledge: () => {},
         alarm: () => {},

@@ -453,7 +453,7 @@ describe('pause, the latch, and a pending consent', () => {
 
   it('G5: a takeover while it is pending ends it: the consent was for a vehicle that we had', () => {
     const stage = waiting()
-    stage.show({ mode: 'POSITION' }).run(100)
+    stage.taken('POSITION').run(100)
     expect(stage.control.pilot_control).toBe(true)
     expect(stage.lastPhase('g')).toBe('blocked pilot_control')
     expect(pending(stage)).toEqual([])
@@ -462,7 +462,7 @@ describe('pause, the latch, and a pending consent', () => {
   it('pause and latch are journalled, a consent is not: a process that starts again asks again', () => {
     const stage = waiting()
     const bytes = bytesOf(stage)
-    stage.show({ mode: 'POSITION' }).run(100)
+    stage.taken('POSITION').run(100)
     stage.operate('pause')
     expect(stage.journal).toEqual({ paused: true, pilotControl: true, revoked: [], intents: [] })
     const next = new Stage(core, { journal: stage.journal!, sessions: 1 }).fly()

@@ -46,7 +46,7 @@ describe('an irreversible action (PROTOCOL 8)', () => {
 
   it.each<[string, (stage: Stage) => unknown]>([
     ['no answer', (stage) => stage.run(6000)],
-    ['a takeover', (stage) => stage.show({ mode: 'POSITION' })],
+    ['a takeover', (stage) => stage.taken('POSITION')],
     ['a pause', (stage) => stage.operate('pause')],
     ['a new session', (stage) => stage.operate('restart')],
     ['the end of the process', (stage) => stage.stop()],

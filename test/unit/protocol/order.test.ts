@@ -25,19 +25,21 @@ describe.each(cores)('within one step (PROTOCOL 8), %s', (_, core) => {
   it('takeover and denied: taken_over', () => {
     const stage = new Stage(core).engage()
     stage.world.set('mode', 6)
-    stage.set({ ...denied, mode: 6, mode_intended: 6 })
+    stage.set({ ...denied, mode: 6, mode_intended: 6 }).run(30)
     expect(stage.lastPhase('g')).toBe('failed taken_over')
     expect(stage.commands()).toEqual(['OFFBOARD'])
   })
 
   it('takeover and done: taken_over, and no `then`', () => {
-    const stage = almost().show({ mode: 'POSITION' })
+    const stage = almost().taken('POSITION')
     expect(stage.lastPhase('v')).toBe('failed taken_over')
     expect(stage.run(1000).commands()).toEqual(['OFFBOARD'])
   })
 
   it('takeover, done, denied and overdue: taken_over', () => {
-    const stage = almost('5s').set({ ...denied, mode: 6, mode_intended: 6 })
+    const stage = almost('5s')
+      .set({ ...denied, mode: 6, mode_intended: 6 })
+      .run(30)
     expect(stage.lastPhase('v')).toBe('failed taken_over')
   })
 
@@ -61,7 +63,7 @@ describe.each(cores)('within one step (PROTOCOL 8), %s', (_, core) => {
   it('takeover, and a component that was about to cross: pilot_control', () => {
     const stage = new Stage(core).fly()
     stage.say([range, goto('g', 30), plain('hold')])
-    stage.run(500).show({ mode: 'POSITION' })
+    stage.run(500).taken('POSITION')
     expect(stage.lastPhase('hold')).toBe('blocked pilot_control')
   })
 

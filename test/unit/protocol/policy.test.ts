@@ -459,7 +459,7 @@ describe.each(cores)('rules at the gate (PROTOCOL 13), %s', (_, core) => {
       const rules = rule('down', 'state_change | notice.operator', 'true', 'invoke_action(land)')
       const stage = flying(core, rules)
       stage.run(500)
-      stage.show({ mode: 'POSITION' })
+      stage.taken('POSITION')
       expect(stage.control.pilot_control).toBe(true)
       const from_ms = stage.now_ms + 1
       stage
@@ -754,7 +754,7 @@ interface Denial {
 const DENIALS: readonly Denial[] = [
   { phase: 'blocked agent_revoked', course: meanwhile((s) => s.operate('revoke', { agent: 'planner' })) },
   { phase: 'blocked paused', course: meanwhile((s) => s.operate('pause')) },
-  { phase: 'blocked pilot_control', course: meanwhile((s) => s.show({ mode: 'POSITION' })) },
+  { phase: 'blocked pilot_control', course: meanwhile((s) => s.taken('POSITION')) },
   { phase: 'superseded superseded', course: meanwhile((s) => s.say([notice('n')])) },
   { phase: 'blocked not_in_control', course: afterwards((s) => s.set({ critical: 1 })) },
   { phase: 'blocked prerequisite_lost', course: afterwards((s) => s.show({ landed: 'LANDING' })) },

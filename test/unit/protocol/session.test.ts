@@ -125,29 +125,13 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
   })
 
   describe('a reboot of the autopilot', () => {
-    it('is the same message type whose boot time falls by more than a second', () => {
+    it('ends leases without contingency: it has been up for less time than they', () => {
       const stage = new Stage(core).engage()
       const { session } = stage.control
-      stage.observeBoot(33, 90_000).observeBoot(32, 89_800).observeBoot(33, 89_001).observeBoot(33, 90_100)
-      stage.observeBoot(33, 89_100)
-      expect(stage.control.session).toBe(session)
-      stage.observeBoot(33, 88_099)
-      expect(stage.control.session).not.toBe(session)
-    })
-
-    it('is not the wrap of the counter', () => {
-      const stage = new Stage(core).fly()
-      const { session } = stage.control
-      stage.observeBoot(33, 2 ** 32 - 50).observeBoot(33, 50)
-      expect(stage.control.session).toBe(session)
-      stage.observeBoot(33, 2 ** 32 - 2000)
-      expect(stage.control.session).not.toBe(session)
-    })
-
-    it('ends leases without contingency', () => {
-      const stage = new Stage(core).engage()
       stage.streaming = false
-      stage.observeBoot(33, 90_000).observeBoot(33, 1000)
+      stage.rebooted(490)
+      expect(stage.control.session).not.toBe(session)
+      expect(stage.snapshot.session).toBe(stage.control.session)
       expect(stage.lastPhase('g')).toBe('failed session_changed')
       stage.ground()
       stage.run(2000)
@@ -156,21 +140,36 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
 
     it('after which nothing is sent, even if the setpoint mode is still shown', () => {
       const stage = new Stage(core).engage()
-      stage.observeBoot(33, 90_000).observeBoot(33, 1000).run(2000)
+      stage.rebooted(300).run(2000)
       expect(stage.commands()).toEqual(['OFFBOARD'])
     })
 
-    it('is another identity too', () => {
+    it('owes the contingency where it has been up for longer than the lease', () => {
+      const stage = new Stage(core).engage().rebooted(510).run(500)
+      expect(stage.lastPhase('g')).toBe('failed session_changed')
+      expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
+      expect(stage.run(1000).control.pilot_control).toBe(false)
+    })
+
+    it('goes on with a contingency that was under way only where it has been up since before its lease', () => {
+      const stopping = (): Stage => {
+        const stage = new Stage(core).engage()
+        stage.obeys = false
+        stage.set({ 'battery.remaining': 10 }).run(100)
+        expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
+        return stage
+      }
+      expect(stopping().rebooted(590).run(1000).commands()).toEqual(['OFFBOARD', 'HOLD'])
+      expect(stopping().rebooted(700).run(300).commands()).toEqual(['OFFBOARD', 'HOLD', 'HOLD'])
+    })
+
+    it('is not another identity: there is one for as long as the process lives', () => {
       const stage = new Stage(core).engage()
       const { session } = stage.control
       stage.published.push(...stage.runtime.connected(1, 1, stage.now_ms))
       expect(stage.run(10).control.session).toBe(session)
-      stage.published.push(...stage.runtime.connected(2, 1, stage.now_ms))
-      const second = stage.control.session
-      expect(second).not.toBe(session)
-      expect(stage.lastPhase('g')).toBe('failed session_changed')
-      stage.published.push(...stage.runtime.connected(2, 2, stage.now_ms))
-      expect(stage.control.session).not.toBe(second)
+      expect(() => stage.runtime.connected(2, 1, stage.now_ms)).toThrow('the vehicle is 1/1, not 2/1')
+      expect(stage.run(10).control.session).toBe(session)
     })
   })
 
@@ -319,9 +318,7 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
     })
 
     it('in Offboard under pilot_control, leaves the pilot alone', () => {
-      const stage = next(new Stage(core).engage().show({ mode: 'POSITION' }))
-        .fly('OFFBOARD')
-        .run(1000)
+      const stage = next(new Stage(core).engage().taken('POSITION')).fly('OFFBOARD').run(1000)
       expect(stage.control.pilot_control).toBe(true)
       expect(stage.sent).toEqual([])
     })
@@ -351,15 +348,11 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
   })
 
   it('keeps pause, pilot_control and revoked over restart, reboot and kill', () => {
-    const stage = new Stage(core)
-      .engage()
-      .show({ mode: 'POSITION' })
-      .operate('pause')
-      .operate('revoke', { agent: 'planner' })
+    const stage = new Stage(core).engage().taken('POSITION').operate('pause').operate('revoke', { agent: 'planner' })
     const kept = { paused: true, pilot_control: true, revoked: ['planner'] }
     expect(stage.control).toMatchObject(kept)
     expect(stage.operate('restart').control).toMatchObject(kept)
-    expect(stage.observeBoot(1, 90_000).observeBoot(1, 10).control).toMatchObject(kept)
+    expect(stage.rebooted(10).control).toMatchObject(kept)
     expect(next(stage).control).toMatchObject(kept)
   })
 

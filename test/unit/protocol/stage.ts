@@ -103,10 +103,11 @@ export class Stage {
   readonly sent: Sent[] = []
   readonly published: Publication[] = []
   readonly log: LogEvent[] = []
-  /** When the engine had the autopilot asked for its mode. */
-  readonly asked_ms: number[] = []
   readonly world = new Map<string, number>()
   now_ms = 1000
+  /** When the mode was asked for, ms. It is answered after 20 ms, unless nobody is to answer. */
+  readonly asked_ms: number[] = []
+  answers = true
   /** Refuses to send. */
   down = false
   /** The disk takes nothing more. */
@@ -145,7 +146,7 @@ export class Stage {
       ...(policy && { policy }),
       core,
       coreHash: '00'.repeat(32),
-      port: { send: (frame) => this.#send(frame), ask: () => this.asked_ms.push(this.now_ms) },
+      port: { send: (frame) => this.#send(frame), ask: () => this.#ask() },
       journal: {
         read: () => this.journal,
         write: (entry) => {
@@ -204,6 +205,11 @@ export class Stage {
     if (what.armed !== undefined) fields.armed = Number(what.armed)
     if (what.landed !== undefined) fields.landed = LANDED.indexOf(what.landed)
     return this.set(fields)
+  }
+
+  /** Somebody else has the vehicle: a mode is shown, and again when it is asked for. */
+  taken(mode: Mode): this {
+    return this.show({ mode }).run(30)
   }
 
   acknowledge(command: number, result = 0): this {
@@ -285,14 +291,13 @@ export class Stage {
     return this
   }
 
-  observeBoot(message: number, boot_ms: number): this {
-    const report = { message, boot_ms, observations: [], target: undefined }
-    this.#take(this.runtime.observe(report, this.now_ms, this.now_ms))
+  rebooted(up_ms: number): this {
+    this.#take(this.runtime.rebooted(up_ms, this.now_ms))
     return this
   }
 
   reportTarget(target: ReportedTarget): this {
-    const report = { message: 87, boot_ms: undefined, observations: [], target }
+    const report = { message: 87, observations: [], target }
     this.#take(this.runtime.observe(report, this.now_ms, this.now_ms))
     return this
   }
@@ -380,6 +385,11 @@ export class Stage {
     return true
   }
 
+  #ask(): void {
+    this.asked_ms.push(this.now_ms)
+    if (this.answers) this.later(20, () => this.#stream(['mode', 'mode_intended', 'armed']))
+  }
+
   #obey({ command, mode, payload }: Sent): void {
     this.later(10, () => this.acknowledge(command!))
     if (mode !== undefined) this.later(30, () => this.show({ mode }))
@@ -411,7 +421,7 @@ export class Stage {
       if (field < 0) throw new Error(`no field ${name}`)
       return { field, value }
     })
-    const report = { message: 0, boot_ms: undefined, observations, target: undefined }
+    const report = { message: 0, observations, target: undefined }
     this.#take(this.runtime.observe(report, received_ms, this.now_ms))
   }
 

@@ -10,6 +10,7 @@ import {
   HOME,
   notice,
   plain,
+  predicates,
   range,
   referenceCatalog,
   SCOUT,
@@ -24,7 +25,7 @@ describe('a takeover (PROTOCOL 8)', () => {
     (mode) => {
       const stage = new Stage(core).engage()
       const sent = stage.sent.length
-      const { n } = stage.show({ mode }).control
+      const { n } = stage.taken(mode).control
       stage.run(2000)
       expect(stage.control.n).toBe(n)
       expect(stage.lastPhase('g')).toBe('failed taken_over')
@@ -35,7 +36,7 @@ describe('a takeover (PROTOCOL 8)', () => {
   )
 
   it('by HOLD, once the engagement is confirmed, is the pilot too', () => {
-    const stage = new Stage(core).engage().show({ mode: 'HOLD' })
+    const stage = new Stage(core).engage().taken('HOLD')
     expect(stage.lastPhase('g')).toBe('failed taken_over')
   })
 
@@ -44,7 +45,7 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.run(1200).modesSent()).toEqual(['OFFBOARD', 'HOLD'])
     stage.say([range, goto('h', 20)])
     expect(stage.run(1000).lastPhase('h')).toBe('dispatched')
-    stage.show({ mode: 'HOLD' })
+    stage.taken('HOLD')
     expect(stage.lastPhase('h')).toBe('failed taken_over')
   })
 
@@ -62,7 +63,7 @@ describe('a takeover (PROTOCOL 8)', () => {
     stage.run(500).show({ landed: 'IN_AIR' }).run(100).set({ 'position.alt': 9 }).show({ mode: 'HOLD' }).run(100)
     expect(stage.lastPhase('t')).toBe('completed')
     expect(stage.control.pilot_control).toBe(false)
-    stage.show({ mode: 'POSITION' })
+    stage.taken('POSITION')
     expect(stage.control.pilot_control).toBe(true)
   })
 
@@ -77,7 +78,7 @@ describe('a takeover (PROTOCOL 8)', () => {
     stage.run(100).set({ 'battery.remaining': 10 }).run(100)
     expect(stage.lastPhase('g')).toBe('failed unsupported')
     for (const mode of ['OFFBOARD', 'TAKEOFF'] as const) {
-      expect(stage.show({ mode }).run(10).control.pilot_control).toBe(true)
+      expect(stage.taken(mode).control.pilot_control).toBe(true)
       expect(stage.show({ mode: 'HOLD' }).run(10).operate('resume').control.pilot_control).toBe(false)
     }
   })
@@ -103,7 +104,7 @@ describe('a takeover (PROTOCOL 8)', () => {
         expect(stage.run(500).modesSent()).toEqual(['OFFBOARD', 'LAND'])
         return stage
       }
-      const latched = (stage: Stage, mode: Mode): boolean => stage.show({ mode }).run(10).control.pilot_control
+      const latched = (stage: Stage, mode: Mode): boolean => stage.taken(mode).control.pilot_control
       expect(latched(landing(), 'OFFBOARD')).toBe(true)
       expect(latched(landing().show({ landed: 'ON_GROUND' }), 'OFFBOARD')).toBe(false)
       expect(latched(landing().show({ landed: 'ON_GROUND' }), 'POSITION')).toBe(true)
@@ -116,7 +117,7 @@ describe('a takeover (PROTOCOL 8)', () => {
   })
 
   it('with no lease latches as well', () => {
-    const stage = new Stage(core).fly().show({ mode: 'POSITION' })
+    const stage = new Stage(core).fly().taken('POSITION')
     expect(stage.control.pilot_control).toBe(true)
   })
 
@@ -128,13 +129,13 @@ describe('a takeover (PROTOCOL 8)', () => {
   })
 
   it('blocks a handoff too: there is nothing to hand over', () => {
-    const stage = new Stage(core).engage().show({ mode: 'POSITION' })
+    const stage = new Stage(core).engage().taken('POSITION')
     const verdict = stage.say([plain('handoff.pilot')])
     expect(verdict.components[0]).toMatchObject({ decision: 'withheld', reason: 'pilot_control' })
   })
 
   it('blocks actions only, of every agent', () => {
-    const stage = new Stage(core).engage().show({ mode: 'POSITION' })
+    const stage = new Stage(core).engage().taken('POSITION')
     const verdict = stage.say([range, plain('status'), notice('n'), goto('h', 20), plain('hold')])
     expect(verdict.components.map((c: { reason?: string }) => c.reason)).toEqual([
       undefined,
@@ -149,7 +150,7 @@ describe('a takeover (PROTOCOL 8)', () => {
   it('denies what was retained and had not crossed', () => {
     const stage = new Stage(core).fly()
     stage.say([range, goto('g', 30), goto('h', 60, ['range', 'g'])])
-    stage.run(500).show({ mode: 'POSITION' })
+    stage.run(500).taken('POSITION')
     expect(stage.lastPhase('h')).toMatch(/^blocked (pilot_control|prerequisite_failed)$/)
     stage.say([range])
     expect(stage.lastPhase('range')).toBe('released')
@@ -158,7 +159,7 @@ describe('a takeover (PROTOCOL 8)', () => {
   it('is lifted by resume: the mode then shown counts as explained', () => {
     const stage = new Stage(core).engage().show({ mode: 'POSITION' }).run(1000).operate('resume').run(1000)
     expect(stage.control.pilot_control).toBe(false)
-    stage.show({ mode: 'ALTITUDE' })
+    stage.taken('ALTITUDE')
     expect(stage.control.pilot_control).toBe(true)
   })
 
@@ -174,7 +175,7 @@ describe('a takeover (PROTOCOL 8)', () => {
     for (const mode of ['HOLD', 'ALTITUDE'] as const) {
       const stage = new Stage(core).engage().show({ mode: 'POSITION' }).run(1000).set({ mode: Number.NaN })
       expect(stage.operate('resume').control.pilot_control).toBe(false)
-      expect(stage.show({ mode }).control.pilot_control).toBe(mode !== 'HOLD')
+      expect(stage.taken(mode).control.pilot_control).toBe(mode !== 'HOLD')
     }
   })
 
@@ -185,6 +186,152 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD', 'HOLD'])
     stage.show({ mode: 'ALTITUDE' }).run(2000)
     expect(stage.modesSent().length).toBe(3)
+  })
+
+  describe('is doubted', () => {
+    /** Nobody tells anything but what the test does. */
+    const still = (stage: Stage, answers = false): Stage => {
+      stage.streaming = false
+      stage.answers = answers
+      return stage
+    }
+
+    it('at the first report that nothing explains: no frame leaves from that step on, and the mode is asked for', () => {
+      const stage = still(new Stage(core).engage())
+      const sent = stage.sent.length
+      stage.show({ mode: 'POSITION' })
+      expect([stage.control.pilot_control, stage.lastPhase('g')]).toEqual([false, 'dispatched'])
+      expect(stage.asked_ms).toEqual([stage.now_ms])
+      const from_ms = stage.now_ms
+      stage.run(190)
+      expect(stage.asked_ms).toEqual([from_ms, from_ms + 100])
+      expect(stage.sent.length).toBe(sent)
+      expect(stage.lastPhase('g')).toBe('dispatched')
+    })
+
+    it('and a second one, received after it, is believed', () => {
+      const stage = still(new Stage(core).engage())
+      const sent = stage.sent.length
+      stage.show({ mode: 'POSITION' }).show({ mode: 'POSITION' }) // at once: perhaps the same one, twice
+      expect(stage.lastPhase('g')).toBe('dispatched')
+      stage.run(20).show({ mode: 'ALTITUDE' })
+      expect([stage.control.pilot_control, stage.lastPhase('g')]).toEqual([true, 'failed taken_over'])
+      expect(stage.run(1000).sent.length).toBe(sent)
+      expect(stage.asked_ms.length).toBe(1)
+    })
+
+    it('and one of ours lifts it: the lease goes on', () => {
+      const stage = new Stage(core).engage()
+      for (let i = 0; i < 5; i++) {
+        stage.world.set('mode', 0)
+        stage.show({ mode: 'POSITION' }).world.set('mode', 5).set('mode_intended', 5)
+        stage.run(200)
+      }
+      expect([stage.control.pilot_control, stage.lastPhase('g')]).toEqual([false, 'dispatched'])
+      expect(stage.commands()).toEqual(['OFFBOARD'])
+      const gaps = stage.setpoints().map(({ at_ms }, i, all) => at_ms - (all[i - 1]?.at_ms ?? at_ms))
+      expect(Math.max(...gaps)).toBeLessThan(300)
+      stage.arrive(goto('g', 30)).run(2000)
+      expect(stage.lastPhase('g')).toBe('completed')
+    })
+
+    it('and silence of half a second is believed too', () => {
+      const stage = still(new Stage(core).fly())
+      stage.show({ mode: 'POSITION' }).run(490)
+      expect(stage.control.pilot_control).toBe(false)
+      expect(stage.run(10).control.pilot_control).toBe(true)
+    })
+
+    it('and a lease whose own limits pass meanwhile ends; what it owes waits for the answer', () => {
+      const stage = still(new Stage(core).engage())
+      stage.show({ mode: 'POSITION' }).run(300)
+      expect(stage.lastPhase('g')).toBe('failed tick_missed')
+      expect(stage.modesSent()).toEqual(['OFFBOARD'])
+      stage.show({ mode: 'OFFBOARD' }).run(10)
+      expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD'])
+      expect(stage.control.pilot_control).toBe(false)
+
+      const pilots = still(new Stage(core).engage())
+      pilots.show({ mode: 'POSITION' }).run(300).show({ mode: 'POSITION' }).run(2000)
+      expect(pilots.modesSent()).toEqual(['OFFBOARD'])
+      expect(pilots.control.pilot_control).toBe(true)
+    })
+
+    it.each<[string, (stage: Stage) => unknown]>([
+      ['the world denies it', (stage) => stage.set({ 'battery.remaining': 10 })],
+      ['the operator pauses', (stage) => stage.operate('pause')],
+    ])('and an end because %s is decided with it: nothing leaves before', (_what, ends) => {
+      const stage = still(new Stage(core).engage())
+      stage.show({ mode: 'POSITION' })
+      const sent = stage.sent.length
+      ends(stage)
+      stage.run(100)
+      expect(stage.sent.length).toBe(sent)
+      expect(stage.lastPhase('g')).toBe('dispatched')
+      stage.show({ mode: 'OFFBOARD' }).run(10)
+      expect(stage.lastPhase('g')).toMatch(/^failed (unsupported|paused)$/)
+      expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD'])
+    })
+
+    it('and a contingency that is repeated waits', () => {
+      const stage = new Stage(core).engage()
+      stage.obeys = false
+      stage.operate('pause').run(250)
+      still(stage).show({ mode: 'ALTITUDE' }).run(400)
+      expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD', 'HOLD'])
+      stage.show({ mode: 'OFFBOARD' }).run(10)
+      expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD', 'HOLD', 'HOLD'])
+    })
+
+    it('and a command stops before its next frame, and goes on with it', () => {
+      const stage = still(new Stage(core, { obeys: false, found: 'HOLD' }))
+      stage.show({ armed: true, landed: 'ON_GROUND', mode: 'HOLD' }).run(10)
+      stage.set({ 'position.alt': 0 }).show({ armed: false, landed: 'ON_GROUND' })
+      stage.say([takeoff('t')])
+      stage.run(10).acknowledge(176).run(10).acknowledge(400).show({ armed: true, mode: 'POSITION' })
+      expect(stage.commands()).toEqual(['HOLD', 'arm'])
+      stage.run(100)
+      expect(stage.commands()).toEqual(['HOLD', 'arm'])
+      stage.show({ mode: 'HOLD' }).run(10)
+      expect(stage.commands()).toEqual(['HOLD', 'arm', 'takeoff'])
+    })
+
+    it('and what would move the vehicle waits for the mode; a notice does not move it', () => {
+      const stage = still(new Stage(core).fly())
+      stage.show({ mode: 'POSITION' })
+      stage.say([range, notice('n'), goto('g', 30)])
+      expect(stage.phases('n')).toEqual(['retained', 'released'])
+      const outcome = (id: string) => stage.values('outcome/planner').findLast(({ component }) => component === id)
+      expect(outcome('g')).toMatchObject({ phase: 'retained', reason: 'state_awaited', detail: 'mode' })
+      stage.run(50)
+      expect(stage.sent).toEqual([])
+      stage.show({ mode: 'HOLD' }).set({}).run(10)
+      expect(stage.sent.length).toBeGreaterThan(0)
+    })
+
+    it('and what has another answer anyway gets it', () => {
+      const stage = still(new Stage(core).fly())
+      stage.show({ mode: 'POSITION' }).operate('revoke', { agent: 'planner' }).operate('restore', { agent: 'planner' })
+      stage.say([range, goto('g', 30), goto('h', 40, ['range', 'g'])])
+      expect(stage.lastPhase('h')).toBe('retained prerequisite_not_ready')
+      stage.operate('pause').run(10)
+      expect(stage.lastPhase('g')).toBe('blocked paused')
+    })
+
+    it('and rules wait with what they do about it', () => {
+      const rules = 'rule @r\ntrigger state_change\ncheck gone\nenforce invoke_action(land)\nend\n'
+      const catalog = referenceCatalog(predicates('gone: state.mode == mode.POSITION'))
+      const stage = still(new Stage(core, { catalog, rules }).engage())
+      stage.show({ mode: 'POSITION' }).run(50).show({ mode: 'OFFBOARD' }).run(100)
+      expect([stage.lastPhase('g'), ...stage.modesSent()]).toEqual(['dispatched', 'OFFBOARD'])
+    })
+
+    it('by nobody while the pilot has it: nothing is asked any more', () => {
+      const stage = new Stage(core).engage().taken('POSITION')
+      const asked = stage.asked_ms.length
+      stage.run(5000)
+      expect(stage.asked_ms.length).toBe(asked)
+    })
   })
 
   it('is judged on old reports only while they are fresh', () => {
