@@ -5,6 +5,7 @@ import { agentspec } from './agentspec.ts'
 import { decode } from './decode.ts'
 import { digest } from './digest.ts'
 import { frame } from './frame.ts'
+import { garbage } from './garbage.ts'
 import { gate } from './gate.ts'
 import { judgement } from './judgement.ts'
 import { observe } from './observe.ts'
@@ -23,6 +24,7 @@ export const figures: Readonly<Record<string, () => Work[] | Promise<Work[]>>> =
   undigested,
   frame,
   observe,
+  garbage,
   digest,
   peers,
   agentspec,

@@ -12,7 +12,7 @@ import { warm } from '../src/protocol/warmup.ts'
 import { check } from './check.ts'
 import { figures } from './figures.ts'
 import { machine, machineWords } from './machine.ts'
-import { head, legend, row } from './table.ts'
+import { head, legend, rate, row } from './table.ts'
 import { type Effort, isLongEnough, type Measured, measure, once } from './work.ts'
 
 const { values, positionals } = parseArgs({
@@ -67,6 +67,7 @@ if (values.check) {
     }
   }
   if (measured.some(({ decides }) => decides !== undefined)) console.log(`\n${legend()}`)
+  for (const each of measured.filter(({ bytes }) => bytes !== undefined)) console.log(rate(each))
   const timer_ns = Math.max(...measured.map(({ timer }) => timer)) * 1e6
   console.log(`\nreading the clock costs ${timer_ns.toFixed(0)} ns at most, which is subtracted from each sample`)
   for (const short of measured.filter((m) => !isLongEnough(m)))

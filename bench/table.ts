@@ -36,3 +36,9 @@ export const row = (measured: Measured): string => line(columns.map(([, , cell])
 /** What stands under a table that has letters in the column of what is decided. */
 export const legend = (): string =>
   ['decides:', ...Object.entries(PARTS).map(([letter, what]: [string, string]) => `  ${letter} ${what}`)].join('\n')
+
+/** How fast bytes are read by the median, and what of a core 10 MB/s take. */
+export function rate({ name, p50, bytes = 0 }: Measured): string {
+  const megabytes = bytes / p50 / 1000
+  return `${name}: ${megabytes.toFixed(0)} MB/s, ${(1000 / megabytes).toFixed(1)} % of a core at 10 MB/s`
+}

@@ -9,6 +9,8 @@ export interface Work<T = unknown> {
   readonly calls?: number
   /** Where others decide the same: what this one decides of it, and what it leaves open. */
   readonly decides?: ReadonlySet<Part>
+  /** How many bytes a call reads, where that is the point. */
+  readonly bytes?: number
   /** What the paper reports for the same, ms. */
   readonly paper_ms?: number
   /** What this project promises itself for the median, ms. */
@@ -55,6 +57,7 @@ export interface Measured {
   readonly target: number | undefined
   /** Letters of PARTS. */
   readonly decides: string | undefined
+  readonly bytes: number | undefined
 }
 
 /** Does the work once, with all around it. Throws where it does not do what its name says. */
@@ -100,6 +103,7 @@ export function measure(work: Work, { time_ms, warmup_ms }: Effort): Measured {
     paper: work.paper_ms,
     target: work.target_ms,
     decides: work.decides && [...work.decides].join(''),
+    bytes: work.bytes,
   }
 }
 

@@ -3,12 +3,20 @@
 import { ardupilotmega, common, minimal, standard, x25crc } from 'node-mavlink'
 import type { Chance } from '../simulation/chance.ts'
 
+interface Field {
+  readonly offset: number
+  readonly size: number
+  readonly length: number
+}
+const endOf = ({ offset, size, length }: Field): number => offset + size * Math.max(1, length)
+
 const messages = [minimal, standard, common, ardupilotmega].flatMap(({ REGISTRY }) => Object.values(REGISTRY))
 
-/** Of every message its id, the bytes of its whole payload and its CRC_EXTRA. */
+/** Of every message its id, the bytes of its whole payload and of what MAVLink 1 carries of it, and its CRC_EXTRA. */
 export const MESSAGES = [...new Map(messages.map((of) => [of.MSG_ID, of])).values()].map((of) => ({
   id: of.MSG_ID,
   length: of.PAYLOAD_LENGTH,
+  lengthV1: Math.max(0, ...of.FIELDS.filter(({ extension }) => !extension).map(endOf)),
   crcExtra: of.MAGIC_NUMBER,
 }))
 const knownIds = new Set(MESSAGES.map(({ id }) => id))
@@ -63,7 +71,8 @@ function drawPayload(length: number, chance: Chance): Uint8Array {
 /** A frame that any reader with these messages must take. */
 export function drawGood(chance: Chance): Uint8Array {
   const version = chance.happens(0.3) ? 1 : 2
-  const { id, length, crcExtra } = chance.pick(version === 1 ? v1 : MESSAGES)
+  const { id, length: whole, lengthV1, crcExtra } = chance.pick(version === 1 ? v1 : MESSAGES)
+  const length = version === 1 ? lengthV1 : whole
   let payload = drawPayload(length, chance)
   if (version === 2) {
     let end = Math.max(1, length)

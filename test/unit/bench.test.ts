@@ -118,6 +118,7 @@ describe('the table', () => {
     paper: 9,
     target: 9,
     decides: 'CPABF',
+    bytes: 1,
   }
   it('is at most 160 columns wide, whatever it says', async () => {
     for (const works of Object.values(figures)) {
