@@ -28,8 +28,13 @@ export interface Config {
     readonly system?: number
     /** Our MAVLink component id; the system id is the vehicle's. */
     readonly component: number
-    /** MAVLink 2 signing, in and out, where given: absolute paths of the key, and of the file of the time stamps. */
-    readonly signing?: { readonly key: string; readonly linkId: number; readonly stamps: string }
+    /** MAVLink 2 signing, in and out, where given: absolute paths of the key, and of the files of the time stamps given and heard. */
+    readonly signing?: {
+      readonly key: string
+      readonly linkId: number
+      readonly stamps: string
+      readonly heard: string
+    }
   }
   /** Whether parameters of the autopilot that make setpoints unsafe refuse them. */
   readonly preflight: 'refuse' | 'warn'
@@ -184,6 +189,7 @@ export function parseConfig(text: string, file: string): Config {
           key: resolve(folder, signing.key),
           linkId: signing.link_id,
           stamps: resolve(dirname(journal), `${vehicle}.signing`),
+          heard: resolve(dirname(journal), `${vehicle}.heard`),
         },
       }),
     },

@@ -88,6 +88,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       key: readKey(signed.key),
       linkId: signed.linkId,
       file: signed.stamps,
+      heard: signed.heard,
       wall: Date.now,
       failed: ({ message }) => log.error({ event: 'mavlink', message }),
     }))
@@ -153,6 +154,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     fields: catalog.fields,
     system: config.mavlink.system,
     adapter,
+    endpoint: config.mavlink.endpoint,
     stream: endpoint.stream,
     preflight,
     ...(signing && { signing }),
@@ -169,6 +171,10 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       acknowledge: (acknowledgement) => apply((now_ms) => runtime.acknowledge(acknowledgement, now_ms)),
       alarm: (text) => apply((now_ms) => runtime.alarm(text, now_ms)),
       warn: (message) => log.warn({ event: 'mavlink', message }),
+      silent(message, severity) {
+        log[severity === 'info' ? 'info' : 'warn']({ event: 'mavlink', message })
+        apply((now_ms) => runtime.warn('link', message, now_ms, severity))
+      },
     },
   })
 

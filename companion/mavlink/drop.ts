@@ -7,11 +7,14 @@ const LOOK_ms = 1000
 /** Not more often than this is something told. */
 const TELL_ms = 10_000
 
-const ADVICE: Readonly<Record<Refusal, string>> = {
+/** Of a frame whose time stamp is on its way to the disk there is nothing to tell: the next one is taken. */
+const ADVICE: Readonly<Record<Exclude<Refusal, 'unwritten'>, string>> = {
   version1: 'MAVLink 1 frames dropped on a signed link: set the autopilot to MAVLink 2',
   unsigned: 'unsigned frames dropped on a signed link: is the key set on the autopilot?',
   forged: 'frames with a wrong signature dropped: is it the same key on both sides?',
-  old: 'signed frames with an old time stamp dropped: said again, out of order, or by a clock more than a minute behind',
+  old:
+    'signed frames with an old time stamp dropped: said again, out of order, by a clock more than a minute behind, or in the ' +
+    'seconds after HALO was killed',
   crowded: 'signed frames dropped: more components and links sign here than are kept apart',
 }
 
@@ -51,7 +54,10 @@ export class DropReport {
 /** Frames of messages that we have no definition of are left out: autopilots send some all the time. */
 function counters({ framer, late, repeated }: Dropped): [advice: string, count: number][] {
   return [
-    ...Object.entries(framer.refused).map(([refusal, count]): [string, number] => [ADVICE[refusal as Refusal], count]),
+    ...Object.entries(ADVICE).map(([refusal, advice]): [string, number] => [
+      advice,
+      framer.refused[refusal as Refusal],
+    ]),
     ['frames with a wrong checksum dropped: a wrong baud rate, or a lossy link', framer.badCrc],
     ['frames with an unknown incompatibility flag dropped', framer.badFlags],
     ['bytes outside of frames dropped: a wrong baud rate, or another program on the same port', framer.junkBytes],

@@ -12,9 +12,15 @@ import type { Clock } from '../clock.ts'
 import { type NetworkAddress, parseAddress } from './address.ts'
 import { Backoff } from './backoff.ts'
 
+/**
+ * That a datagram comes from the autopilot: for sure, or as far as its key says, but with an old time stamp. Then it may be one that
+ * lost its clock, or a recording of it.
+ */
+export type Recognised = 'fresh' | 'stale'
+
 export interface EndpointListener {
   /** Whether a datagram comes from the autopilot, asked for `udpin` while there is no peer; a `Link` answers. */
-  recognises(datagram: Uint8Array): boolean
+  recognises(datagram: Uint8Array): Recognised | undefined
   /**
    * A datagram of the peer, or the next bytes of the stream, and since when at the longest they may have lain in the kernel.
    * False: nothing in it is good.
@@ -223,10 +229,24 @@ class UdpOut extends Udp {
   protected listen(): void {}
 }
 
-/** Waits for the autopilot and then knows nobody else, until that has said nothing good for a while. */
+/** How long everybody is listened to for a fresh sender before a stale one is spoken to. Autopilots send heartbeats each second. */
+const LISTEN_ms = 1500
+const CANDIDATES_MAX = 16
+const TRIED_MAX = 256
+
+/**
+ * Waits for the autopilot and then knows nobody else, until that has said nothing good for a while. Whoever is fresh is taken at
+ * once. A stale sender is spoken to only where no fresh one was heard, the one that was tried least first: he has as long as any
+ * other peer to say something good, and then everybody is listened to again.
+ */
 class UdpIn extends Udp {
   #peer: RemoteInfo | undefined
   #silence = new Silence()
+  /** Stale senders since everybody is listened to, and since which tick they are. */
+  readonly #stale = new Map<string, RemoteInfo>()
+  #stale_ms: number | undefined
+  /** How often a stale sender was spoken to. */
+  readonly #tried = new Map<string, number>()
 
   protected get local() {
     return this.address
@@ -234,9 +254,12 @@ class UdpIn extends Udp {
 
   protected async start(): Promise<void> {
     this.#peer = undefined
+    this.#stale.clear()
+    this.#stale_ms = undefined
   }
 
   protected listen(now_ms: number): void {
+    if (this.#peer === undefined) this.#trySomebody(now_ms)
     if (!this.peered || !this.#silence.isOver(now_ms)) return
     // A new socket rather than `disconnect`, which gives up the port where the kernel chose it.
     this.drop()
@@ -245,20 +268,39 @@ class UdpIn extends Udp {
 
   protected receive(socket: UdpSocket, datagram: Uint8Array, sender: RemoteInfo, received_ms: number): void {
     if (this.#peer === undefined) {
-      if (!this.listener.recognises(datagram)) return
-      this.#peer = sender
-      this.#silence = new Silence()
-      socket.connect(sender.port, sender.address, (error?: Error) => {
-        if (socket !== this.socket || this.#peer !== sender) return
-        if (error === undefined || error === null) this.peered = true
-        else this.#peer = undefined
-      })
+      const recognised = this.listener.recognises(datagram)
+      if (recognised === 'stale' && this.#stale.size < CANDIDATES_MAX) this.#stale.set(nameOf(sender), sender)
+      if (recognised !== 'fresh') return
+      this.#take(socket, sender)
     }
     // What others sent before the kernel knew the peer is still in its queue.
-    if (sender.port !== this.#peer.port || sender.address !== this.#peer.address) return
+    if (sender.port !== this.#peer?.port || sender.address !== this.#peer.address) return
     if (this.listener.receive(datagram, received_ms)) this.#silence.heard()
   }
+
+  #trySomebody(now_ms: number): void {
+    if (this.#stale.size === 0) return
+    this.#stale_ms ??= now_ms
+    if (now_ms - this.#stale_ms < LISTEN_ms) return
+    const tries = (name: string): number => this.#tried.get(name) ?? 0
+    const name = [...this.#stale.keys()].reduce((least, each) => (tries(each) < tries(least) ? each : least))
+    if (this.#tried.size >= TRIED_MAX) this.#tried.delete(this.#tried.keys().next().value!)
+    this.#tried.set(name, tries(name) + 1)
+    this.#take(this.socket!, this.#stale.get(name)!)
+  }
+
+  #take(socket: UdpSocket, sender: RemoteInfo): void {
+    this.#peer = sender
+    this.#silence = new Silence()
+    socket.connect(sender.port, sender.address, (error?: Error) => {
+      if (socket !== this.socket || this.#peer !== sender) return
+      if (error === undefined || error === null) this.peered = true
+      else this.#peer = undefined
+    })
+  }
 }
+
+const nameOf = ({ address, port }: RemoteInfo): string => `${address}:${port}`
 
 class TcpOut implements Endpoint {
   readonly url: string

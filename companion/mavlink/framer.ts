@@ -50,7 +50,14 @@ export class Framer {
   badFlags = 0
   junkBytes = 0
   /** Frames that were good but for their signature, by what was wrong with that. */
-  readonly refused: Record<Refusal, number> = { version1: 0, unsigned: 0, forged: 0, old: 0, crowded: 0 }
+  readonly refused: Record<Refusal, number> = {
+    version1: 0,
+    unsigned: 0,
+    forged: 0,
+    old: 0,
+    crowded: 0,
+    unwritten: 0,
+  }
   refusedBytes = 0
 
   /** Of the frames that `stream` gave last, the first so many were whole before its bytes came: they stood behind junk. */

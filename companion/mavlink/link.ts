@@ -11,14 +11,18 @@ import { IN_PROGRESS } from '../../src/protocol/acknowledgement.ts'
 import type { Acknowledgement, Report } from '../../src/protocol/port.ts'
 import type { Harmless } from '../adapter/adapter.ts'
 import { DropReport } from './drop.ts'
+import type { Recognised } from './endpoint.ts'
 import { type Frame, Framer } from './framer.ts'
+import { Hearing, type HearingListener } from './hearing.ts'
 import { Identity } from './identity.ts'
 import type { Preflight } from './preflight.ts'
-import type { Signing } from './signing.ts'
+import type { Refusal, Signing } from './signing.ts'
+import { Stale } from './stale.ts'
 import { LATE_ms, type News, Timeline } from './timeline.ts'
 import { TwinWatch } from './twin.ts'
+import { isWhole } from './whole.ts'
 
-export interface LinkListener {
+export interface LinkListener extends HearingListener {
   /** The autopilot was found: once, and before its first report (PROTOCOL 11). */
   identity(system: number, component: number): void
   /** It has rebooted, and had been up for `up_ms` at `received_ms`. Comes before the first report of the new boot. */
@@ -49,9 +53,11 @@ export interface LinkOptions {
   /** MAVLink system id of the vehicle; the first good one where not given. */
   readonly system?: number | undefined
   /** The catalog's fields, numbered as the profile's; the profile's own ages where not given. */
-  readonly fields?: readonly { readonly maxAge_ms: number }[]
+  readonly fields?: readonly { readonly maxAge_ms: number; readonly declared?: boolean }[]
   readonly adapter: LinkAdapter
   readonly listener: LinkListener
+  /** URL of the endpoint, for people. */
+  readonly endpoint?: string
   /** Bytes come in pieces of any size (TCP), not as datagrams. */
   readonly stream: boolean
   /** With it, only frames that are signed with its key count. */
@@ -102,11 +108,15 @@ export class Link {
   #begun_ms: number | undefined
   #now_ms = 0
   readonly #drops: DropReport
+  readonly #hearing: Hearing
   readonly #heard_ms = new Map<number, number>()
   readonly #asked_ms = new Map<number, number>()
   /** The one SET_MESSAGE_INTERVAL whose answer is awaited: an ACK does not say which message it is about. */
   #asking: { readonly source: MessageSource; attempts: number; sent_ms: number } | undefined
   #alarmed_ms = -Infinity
+  /** When the first of the bytes came that the framer keeps: what stood whole behind them is no younger. */
+  #kept_ms = -Infinity
+  readonly #stale = new Stale()
 
   constructor(options: LinkOptions) {
     this.#options = options
@@ -116,29 +126,49 @@ export class Link {
       warn: (text) => options.listener.warn(text),
       alarm: (text) => this.#alarm(text, this.#now_ms),
     })
+    this.#hearing = new Hearing(options)
     this.#telemetry = this.#newTelemetry()
   }
 
   /**
    * Whether a datagram of a sender not known yet comes from the vehicle: only the HEARTBEAT of an autopilot that the profile
-   * flies says so, and of the one that was found before. On a link with a key it must be signed, at any time: an autopilot that
-   * lost its clock takes ours once we speak to it.
+   * flies says so, and of the one that was found before. On a link with a key it must be signed: `fresh` with a time stamp that is
+   * taken, `stale` with an older one. An autopilot that lost its clock takes ours once we speak to it; but a frame that is said
+   * again has shown already that it is none, and counts once.
    */
-  recognises(datagram: Uint8Array): boolean {
+  recognises(datagram: Uint8Array): Recognised | undefined {
     const { signing } = this.#options
-    const frames = new Framer(
-      signing && { refuse: (frame) => (signing.isSigned(frame) && signing.isAuthentic(frame) ? undefined : 'forged') },
-    ).datagram(datagram)
-    if (frames.some((frame) => this.#identity.recognises(frame))) return true
-    for (const frame of frames) this.#identity.finds(frame, this.#now_ms)
-    return false
+    const ages: NonNullable<ReturnType<Signing['age']>>[] = []
+    const refuse = (frame: Uint8Array): Refusal | undefined => {
+      const age = signing!.isSigned(frame) ? signing!.age(frame) : undefined
+      if (age === undefined) return 'forged'
+      ages.push(age)
+      return undefined
+    }
+    const framer = new Framer(signing && { refuse })
+    const frames = framer.datagram(datagram)
+    this.#hearing.received(datagram.length, framesOf(framer))
+    let recognised: Recognised | undefined
+    for (const [i, frame] of frames.entries()) {
+      const age = ages[i] ?? 'fresh'
+      if (!isWhole(frame)) continue
+      if (!this.#identity.recognises(frame)) this.#identity.finds(frame, this.#now_ms)
+      else if (age === 'fresh') recognised = 'fresh'
+      else if (this.#stale.isNew(age.stale)) recognised ??= 'stale'
+    }
+    return recognised
   }
 
   /** False: there was no good frame in it. */
   receive(bytes: Uint8Array, received_ms: number): boolean {
     this.#begun_ms ??= received_ms
-    const frames = this.#options.stream ? this.framer.stream(bytes) : this.framer.datagram(bytes)
-    for (const frame of frames) this.#take(frame, received_ms)
+    const { framer } = this
+    const before = framesOf(framer)
+    const frames = this.#options.stream ? framer.stream(bytes) : framer.datagram(bytes)
+    this.#hearing.received(bytes.length, framesOf(framer) - before)
+    const held = this.#options.stream ? framer.held : 0
+    for (const [i, frame] of frames.entries()) this.#take(frame, i < held ? this.#kept_ms : received_ms)
+    if (framer.pending <= bytes.length) this.#kept_ms = received_ms
     return frames.length > 0
   }
 
@@ -146,6 +176,7 @@ export class Link {
   tick(now_ms: number): void {
     this.#now_ms = now_ms
     this.#drops.tick(this, now_ms)
+    this.#hearing.tick(now_ms)
     this.#ask(now_ms)
     if (this.#identity.found) this.#options.preflight?.tick(now_ms)
   }
@@ -167,10 +198,12 @@ export class Link {
     const source = this.#options.profile.messages.find((source) => this.#isMissing(source, now_ms))
     if (source === undefined || !this.#request(source, now_ms)) return
     this.#asked_ms.set(source.id, now_ms)
+    this.#hearing.asks(source)
     this.#asking = { source, attempts: 1, sent_ms: now_ms }
   }
 
   #take(frame: Frame, received_ms: number): void {
+    if (!isWhole(frame)) return
     this.#now_ms = Math.max(this.#now_ms, received_ms)
     if (this.#identity.finds(frame, received_ms)) this.#found(frame)
     if (!this.#identity.has(frame)) {
@@ -179,6 +212,7 @@ export class Link {
     }
     this.#identity.heard(received_ms)
     const news = this.#timeline.judge(frame, received_ms)
+    if (news.kind !== 'late' && news.kind !== 'repeated') this.#hearing.heard(frame.message)
     this.#watch(frame, news, received_ms)
     if (this.#isDoubled(received_ms)) return
     if (news.kind === 'late') this.late++
@@ -273,6 +307,7 @@ export class Link {
     this.#asked_ms.clear()
     this.#asking = undefined
     this.#options.preflight?.begin()
+    this.#hearing.begin()
   }
 
   #newTelemetry(): Telemetry {
@@ -283,7 +318,11 @@ export class Link {
     const { adapter, listener } = this.#options
     const system = payload[at.target_system]!
     const component = payload[at.target_component]!
-    if ((system !== 0 && system !== adapter.system) || (component !== 0 && component !== adapter.component)) return
+    // 0/0 is for nobody: MAVLink 1 and old autopilots do not say whom they answer, and neither does a frame that was cut.
+    if (system !== adapter.system || component !== adapter.component) {
+      if (system === 0 && component === 0) this.#hearing.unaddressed()
+      return
+    }
     const command = payload[at.command]! | (payload[at.command + 1]! << 8)
     const result = payload[at.result]!
     if (command === REQUEST_MESSAGE) return // the message itself is the answer
@@ -293,6 +332,7 @@ export class Link {
     }
     // Refused or not, the answer is there; whether the message comes is seen by its coming.
     if (result === IN_PROGRESS) return
+    if (this.#asking !== undefined) this.#hearing.answers(this.#asking.source, result)
     this.#asking = undefined
     this.#ask(received_ms)
   }
@@ -310,4 +350,9 @@ export class Link {
     if (interval_us === undefined) return false
     return this.#options.adapter.say({ message: 'SET_MESSAGE_INTERVAL', id, interval_us }, now_ms)
   }
+}
+
+/** All that came, whatever became of them. */
+function framesOf({ decoded, unknown, refused }: Framer): number {
+  return Object.values(refused).reduce((sum, count) => sum + count, decoded + unknown)
 }

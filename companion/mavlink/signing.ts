@@ -6,17 +6,20 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { MINUTE, type StampOptions, Stamps } from './stamp.ts'
+import { Heard, type Unheard } from './heard.ts'
+import { type StampOptions, Stamps } from './stamp.ts'
 
 export interface SigningOptions extends StampOptions {
   /** 32 bytes, shared with the autopilot. */
   readonly key: Uint8Array
   /** 0 to 255, of what we send. */
   readonly linkId: number
+  /** Where the newest stamps heard are kept; its folder must be writable. */
+  readonly heard: string
 }
 
 /** Why a frame that is otherwise good is not taken on a link with a key. */
-export type Refusal = 'version1' | 'unsigned' | 'forged' | 'old' | 'crowded'
+export type Refusal = 'version1' | 'unsigned' | 'forged' | Unheard
 
 /** Bytes that a signature adds to a frame. */
 export const SIGNATURE = 13
@@ -25,25 +28,27 @@ export const SIGNED = 0x01
 
 const KEY_BYTES = 32
 const STAMPED = 7
-const STREAMS_MAX = 64
 const MARKER_V1 = 0xfe
 
 export class Signing {
   readonly #key: Uint8Array
   readonly #linkId: number
   readonly #stamps: Stamps
-  /** The last stamp of each stream, by system, component and link. */
-  readonly #streams = new Map<number, number>()
+  readonly #heard: Heard
 
-  private constructor({ key, linkId }: SigningOptions, stamps: Stamps) {
+  private constructor({ key, linkId }: SigningOptions, stamps: Stamps, heard: Heard) {
     this.#key = key
     this.#linkId = linkId
     this.#stamps = stamps
+    this.#heard = heard
   }
 
-  /** Rejects where the file of the time stamps cannot be read and written. */
+  /** Rejects where a file of time stamps cannot be read and written. */
   static async open(options: SigningOptions): Promise<Signing> {
-    return new Signing(options, await Stamps.open(options))
+    const stamps = await Stamps.open(options)
+    const { heard: file, failed } = options
+    const heard = await Heard.open({ file, since: stamps.before, now: () => stamps.now, failed })
+    return new Signing(options, stamps, heard)
   }
 
   /** Fills in the last 13 bytes of a frame that is whole but for them. False: there is no time stamp to be had now. */
@@ -73,36 +78,33 @@ export class Signing {
     if (frame[0] === MARKER_V1) return 'version1'
     if (!this.isSigned(frame)) return 'unsigned'
     if (!this.isAuthentic(frame)) return 'forged'
-    const at = frame.length - SIGNATURE
-    const view = new DataView(frame.buffer, frame.byteOffset)
-    const stamp = view.getUint32(at + 1, true) + view.getUint16(at + 5, true) * 2 ** 32
-    const source = (frame[5]! << 16) | (frame[6]! << 8)
-    const stream = source | frame[at]!
-    if (stamp <= (this.#streams.get(stream) ?? this.#newest(source))) return 'old'
-    if (!this.#streams.has(stream) && this.#streams.size >= STREAMS_MAX) return 'crowded'
-    this.#streams.set(stream, stamp)
-    this.#stamps.adopt(stamp)
-    return undefined
+    const { stream, stamp } = stampOf(frame)
+    const unheard = this.#heard.take(stream, stamp)
+    if (unheard === undefined) this.#stamps.adopt(stamp)
+    return unheard
+  }
+
+  /**
+   * When somebody with the key has made a signed frame: now, or once (`stale`, with a name for this very one): his clock is behind,
+   * or somebody else says it again. Undefined: he has no key.
+   */
+  age(frame: Uint8Array): 'fresh' | { readonly stale: string } | undefined {
+    if (!this.isAuthentic(frame)) return undefined
+    const { stream, stamp } = stampOf(frame)
+    const unheard = this.#heard.judge(stream, stamp)
+    return unheard === undefined || unheard === 'unwritten' ? 'fresh' : { stale: `${stream} ${stamp}` }
   }
 
   /** Call it a few times a second; the time is any monotonic one. */
   tick(now_ms: number): void {
     this.#stamps.tick(now_ms)
+    this.#heard.tick(now_ms)
   }
 
-  /** Nothing can be signed after it. */
-  close(): Promise<void> {
-    return this.#stamps.close()
-  }
-
-  /**
-   * What the first frame of a stream must be newer than: a minute ago, and what its component said over its other links, lest
-   * that be said again over this one.
-   */
-  #newest(source: number): number {
-    let newest = this.#stamps.now - MINUTE
-    for (const [stream, stamp] of this.#streams) if (stream >> 8 === source >> 8) newest = Math.max(newest, stamp)
-    return newest
+  /** Nothing can be signed or heard after it. */
+  async close(): Promise<void> {
+    const closed = await Promise.allSettled([this.#stamps.close(), this.#heard.close()])
+    for (const each of closed) if (each.status === 'rejected') throw each.reason
   }
 
   #seal(frame: Uint8Array): Uint8Array {
@@ -112,6 +114,14 @@ export class Signing {
       .digest()
       .subarray(0, 6)
   }
+}
+
+/** Of a signed frame: its stream, which is system, component and link id, and its time stamp. */
+function stampOf(frame: Uint8Array): { readonly stream: number; readonly stamp: number } {
+  const at = frame.length - SIGNATURE
+  const view = new DataView(frame.buffer, frame.byteOffset)
+  const stamp = view.getUint32(at + 1, true) + view.getUint16(at + 5, true) * 2 ** 32
+  return { stream: (frame[5]! << 16) | (frame[6]! << 8) | frame[at]!, stamp }
 }
 
 /**

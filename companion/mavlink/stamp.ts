@@ -5,13 +5,12 @@
 // that reads the wall clock to decide something.
 
 import { readFileSync } from 'node:fs'
-import { open, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { z } from 'zod'
+import { replaceFile } from './durable.ts'
 
 const EPOCH_ms = Date.UTC(2015, 0, 1)
 const STEPS_PER_ms = 100
-const STAMP_MAX = 2 ** 48 - 1
+export const STAMP_MAX = 2 ** 48 - 1
 /** A minute, in steps. */
 export const MINUTE = 60_000 * STEPS_PER_ms
 const RETRY_ms = 5000
@@ -28,6 +27,8 @@ export interface StampOptions {
 }
 
 export class Stamps {
+  /** The bound that the file held at the start; 0 where there was none. Nobody with the key had been heard beyond it. */
+  readonly before: number
   readonly #options: StampOptions
   /** The last one given out. */
   #last = 0
@@ -40,7 +41,8 @@ export class Stamps {
 
   private constructor(options: StampOptions, before: number | undefined) {
     this.#options = options
-    this.#last = before ?? 0
+    this.before = before ?? 0
+    this.#last = this.before
     this.#known = before === undefined ? 0 : before - MINUTE
   }
 
@@ -126,25 +128,6 @@ function readBound(file: string): number | undefined {
   }
 }
 
-/** Replaces the file as a whole: a power cut leaves the old bound or the new one. */
-async function writeBound(file: string, reserved: number): Promise<void> {
-  const next = `${file}.next`
-  try {
-    await synced(next, 'w', `${JSON.stringify({ signing: 1, reserved })}\n`)
-    await rename(next, file)
-    // The rename itself is durable only once the folder is.
-    await synced(dirname(file), 'r')
-  } catch (error) {
-    throw new Error(`signing ${file}: ${(error as Error).message}`)
-  }
-}
-
-async function synced(file: string, flags: 'r' | 'w', text?: string): Promise<void> {
-  const handle = await open(file, flags, 0o600)
-  try {
-    if (text !== undefined) await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+function writeBound(file: string, reserved: number): Promise<void> {
+  return replaceFile(file, `${JSON.stringify({ signing: 1, reserved })}\n`)
 }

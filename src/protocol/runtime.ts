@@ -127,8 +127,8 @@ export class Runtime {
   }
 
   /** Something about the vehicle that people should know: a notice, and nothing else. */
-  warn(kind: string, text: string, now_ms: number): Publication[] {
-    return this.#step(now_ms, () => this.#publisher.notice(undefined, { kind, severity: 'warning', text }))
+  warn(kind: string, text: string, now_ms: number, severity = 'warning'): Publication[] {
+    return this.#step(now_ms, () => this.#publisher.notice(undefined, { kind, severity, text }))
   }
 
   /**

@@ -175,6 +175,7 @@ export class Companion {
         acknowledge: (ack) => this.#take(runtime.acknowledge(ack, this.#clock())),
         alarm: (text) => this.#take(runtime.alarm(text, this.#clock())),
         warn: () => {},
+        silent: (text, severity) => this.#take(runtime.warn('link', text, this.#clock(), severity)),
       },
     })
   }

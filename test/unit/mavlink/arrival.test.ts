@@ -43,7 +43,7 @@ class Trial {
     const url = kind === 'serial' ? `serial://${at}?baud=921600` : `${kind}://127.0.0.1:${kind === 'udpin' ? 0 : at}`
     const endpoint = await openEndpoint(
       url,
-      { recognises: () => true, receive: (...args) => trial.#take(...args), lost: () => {} },
+      { recognises: () => 'fresh' as const, receive: (...args) => trial.#take(...args), lost: () => {} },
       trial.clock,
     )
     trial.#endpoint = endpoint

@@ -33,7 +33,7 @@ async function endpoint(url: string, random = () => 1): Promise<Endpoint & Opene
   const got: string[] = []
   const lost: string[] = []
   const listener: EndpointListener = {
-    recognises: (datagram) => datagram[0] === 1,
+    recognises: (datagram) => (datagram[0] === 1 ? 'fresh' : datagram[0] === 2 ? 'stale' : undefined),
     receive: (bytes) => got.push(Buffer.from(bytes).toString('hex')) > 0,
     lost: (reason) => lost.push(reason),
   }
@@ -153,7 +153,7 @@ describe('endpoint, udpin', () => {
 
   it('lets go of a peer that says nothing good, however much it says', async () => {
     const good = [true, false, false]
-    const listener = { recognises: () => true, receive: () => good.shift()!, lost: () => {} }
+    const listener = { recognises: () => 'fresh' as const, receive: () => good.shift()!, lost: () => {} }
     const e = await openEndpoint('udpin://127.0.0.1:0', listener, new Clock())
     open.push(e)
     const peer = await udp()

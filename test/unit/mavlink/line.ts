@@ -89,6 +89,7 @@ export class Line {
           this.alarms.push(text)
           this.#take(runtime.alarm(text, this.now_ms))
         },
+        silent: () => {},
         warn: (text) => this.warnings.push(text),
       },
     })

@@ -53,6 +53,15 @@ const heartbeat = (system = 2, component = 1, autopilot = 12, type = 2): Uint8Ar
   frame(system, component, 'HEARTBEAT', { type, autopilot, system_status: 4, mavlink_version: 3 })
 const ack = (command: number, result: number, target_system: number, target_component: number): Uint8Array =>
   frame(2, 1, 'COMMAND_ACK', { command, result, target_system, target_component })
+/** The same frame, whose sender has left out all behind `length` bytes of its payload; its checksum is right. */
+function cut(bytes: Uint8Array, length: number): Uint8Array {
+  const made = Uint8Array.from([...bytes.subarray(0, 10 + length), 0, 0])
+  made[1] = length
+  const message = made[7]! | (made[8]! << 8)
+  const crc = checksum(made, 1, made.length - 2, layoutOf(message)!.crcExtra)
+  made.set([crc & 0xff, crc >> 8], made.length - 2)
+  return made
+}
 const timed = (time_boot_ms: number, name = 'LOCAL_POSITION_NED'): Uint8Array => frame(2, 1, name, { time_boot_ms })
 
 function link(component = 191, signing?: Signing, system?: number) {
@@ -63,6 +72,7 @@ function link(component = 191, signing?: Signing, system?: number) {
   const acknowledgements: Acknowledgement[] = []
   const alarms: string[] = []
   const warnings: string[] = []
+  const silences: string[] = []
   const adapter = new Adapter({
     component,
     transmit: (bytes) => {
@@ -86,9 +96,10 @@ function link(component = 191, signing?: Signing, system?: number) {
       acknowledge: (acknowledgement) => acknowledgements.push(acknowledgement),
       alarm: (text) => alarms.push(text),
       warn: (text) => warnings.push(text),
+      silent: (text) => silences.push(text),
     },
   })
-  return { link: made, adapter, said, identities, reboots, reports, acknowledgements, alarms, warnings }
+  return { link: made, adapter, said, identities, reboots, reports, acknowledgements, alarms, warnings, silences }
 }
 
 describe('link, who is the autopilot', () => {
@@ -180,24 +191,24 @@ describe('link, who is the autopilot', () => {
     l.receive(heartbeat(2), 9000)
     expect([identities, alarms]).toEqual([[], []])
     expect(warnings).toEqual([expect.stringContaining('set mavlink.system to 2')])
-    expect([l.recognises(heartbeat(2)), l.recognises(heartbeat(7))]).toEqual([false, true])
+    expect([l.recognises(heartbeat(2)), l.recognises(heartbeat(7))]).toEqual([undefined, 'fresh'])
     l.receive(heartbeat(7), 9100)
     expect(identities).toEqual(['7/1'])
   })
 
   it('recognises a datagram by the heartbeat of an autopilot of the profile', () => {
     const { link: l } = link()
-    expect(l.recognises(heartbeat())).toBe(true)
-    expect(l.recognises(heartbeat(1, 1, 3))).toBe(false)
-    expect(l.recognises(timed(1))).toBe(false)
-    expect(l.recognises(Uint8Array.of(0xfd, 1, 2))).toBe(false)
+    expect(l.recognises(heartbeat())).toBe('fresh')
+    expect(l.recognises(heartbeat(1, 1, 3))).toBeUndefined()
+    expect(l.recognises(timed(1))).toBeUndefined()
+    expect(l.recognises(Uint8Array.of(0xfd, 1, 2))).toBeUndefined()
   })
 
   it('recognises only the one that it has found, tells of others, and misses ours', () => {
     const { link: l, warnings, alarms } = link()
     l.receive(heartbeat(2), 0)
     l.tick(2000)
-    expect([l.recognises(heartbeat(3)), l.recognises(heartbeat(2))]).toEqual([false, true])
+    expect([l.recognises(heartbeat(3)), l.recognises(heartbeat(2))]).toEqual([undefined, 'fresh'])
     expect([warnings.length, alarms.length]).toEqual([1, 0])
     l.tick(3000)
     l.recognises(heartbeat(3))
@@ -514,16 +525,28 @@ describe('link, what is no news', () => {
 })
 
 describe('link, acknowledgements', () => {
-  it('passes on those for us or for all, and keeps its own', () => {
+  it('passes on those for us, and keeps its own', () => {
     const { link: l, acknowledgements } = link()
     l.receive(heartbeat(), 0)
     l.receive(ack(176, 0, 2, 191), 1)
-    l.receive(ack(400, 1, 0, 0), 2)
     l.receive(ack(511, 0, 2, 191), 5)
-    expect(acknowledgements).toEqual([
-      { command: 176, result: 0 },
-      { command: 400, result: 1 },
-    ])
+    expect(acknowledgements).toEqual([{ command: 176, result: 0 }])
+  })
+
+  it('G3: takes none that does not say whom it answers: of MAVLink 1, to 0/0, or cut; and says so, once', () => {
+    const { link: l, acknowledgements, silences } = link()
+    l.receive(heartbeat(), 0)
+    l.receive(ack(400, 0, 0, 0), 1)
+    l.receive(ack(400, 0, 2, 0), 1)
+    l.receive(ack(400, 0, 0, 191), 1)
+    // As the recordings of ArduPilot in MAVLink 1 have it: three bytes.
+    const version1 = Uint8Array.of(0xfe, 3, 0, 2, 1, 77, 400 & 0xff, 400 >> 8, 0, 0, 0)
+    const crc = checksum(version1, 1, 9, layout('COMMAND_ACK').crcExtra)
+    version1.set([crc & 0xff, crc >> 8], 9)
+    expect(l.receive(version1, 2)).toBe(true)
+    l.receive(cut(ack(400, 0, 2, 191), 3), 3)
+    expect(acknowledgements).toEqual([])
+    expect(silences).toEqual([expect.stringMatching(/without saying whose \(COMMAND_ACK to 0\/0\).*MAVLink 2/)])
   })
 
   it('G3: takes one by its source and its target: every combination', () => {
@@ -538,14 +561,30 @@ describe('link, acknowledgements', () => {
             command++
             l.receive(frame(system, component, 'COMMAND_ACK', { command, target_system, target_component }), 1)
             const fromAutopilot = system === 2 && component === 1
-            const toUs = [0, 2].includes(target_system) && [0, 191].includes(target_component)
+            const toUs = target_system === 2 && target_component === 191
             if (fromAutopilot && toUs) expected.push(command)
           }
         }
       }
     }
-    expect(expected.length).toBe(4)
+    expect(expected.length).toBe(1)
     expect(acknowledgements.map((a) => a.command)).toEqual(expected)
+  })
+})
+
+describe('link, G5: what a sender has left out means nothing', () => {
+  it('takes no heartbeat that breaks off, which would be that of a disarmed vehicle', () => {
+    const { link: l, identities, reports } = link()
+    const armed = frame(2, 1, 'HEARTBEAT', { autopilot: 12, base_mode: 0x81, system_status: 4, mavlink_version: 3 })
+    for (let length = 1; length < 9; length++) {
+      expect(l.recognises(cut(armed, length))).toBeUndefined()
+      l.receive(cut(armed, length), 0)
+    }
+    expect(identities).toEqual([])
+    l.receive(armed, 1)
+    reports.length = 0
+    for (let length = 1; length < 9; length++) l.receive(cut(armed, length), 2)
+    expect(reports).toEqual([])
   })
 })
 
@@ -668,6 +707,7 @@ describe('link, message intervals', () => {
         acknowledge: () => {},
         alarm: () => {},
         warn: () => {},
+        silent: () => {},
       },
     })
     l.receive(heartbeat(), 0)
