@@ -12,6 +12,7 @@ import type { Observation, Publication } from '../src/protocol/port.ts'
 import { Publisher } from '../src/protocol/publisher.ts'
 import { beginRound, type Round } from '../src/protocol/round.ts'
 import { Runtime } from '../src/protocol/runtime.ts'
+import { Silence } from '../src/protocol/silence.ts'
 import { Stall } from '../src/protocol/stall.ts'
 import { encode } from '../src/response/write.ts'
 
@@ -162,6 +163,7 @@ export class Admitting extends Hover {
       control: new Control(IN_MEMORY.journal, () => {}),
       publisher: this.#publisher,
       identity: { system: 1, component: 1 },
+      silence: new Silence(catalog),
       preflight: () => undefined,
       stall: new Stall(),
     })

@@ -231,7 +231,7 @@ class UdpOut extends Udp {
 
 /** How long everybody is listened to for a fresh sender before a stale one is spoken to. Autopilots send heartbeats each second. */
 const LISTEN_ms = 1500
-const CANDIDATES_MAX = 16
+const STALE_MAX = 12
 const TRIED_MAX = 256
 
 /**
@@ -269,7 +269,7 @@ class UdpIn extends Udp {
   protected receive(socket: UdpSocket, datagram: Uint8Array, sender: RemoteInfo, received_ms: number): void {
     if (this.#peer === undefined) {
       const recognised = this.listener.recognises(datagram)
-      if (recognised === 'stale' && this.#stale.size < CANDIDATES_MAX) this.#stale.set(nameOf(sender), sender)
+      if (recognised === 'stale' && this.#stale.size < STALE_MAX) this.#stale.set(nameOf(sender), sender)
       if (recognised !== 'fresh') return
       this.#take(socket, sender)
     }

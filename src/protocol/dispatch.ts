@@ -63,7 +63,8 @@ export class Dispatch implements Enforced {
     if (lease.isDone(now_ms)) return { phase: Phase.completed, reason: Reason.none, detail: undefined }
     const ended = lease.advance(this.#identityBarriers(instance), now_ms)
     if (ended === undefined) this.#acknowledge(lease)
-    return ended
+    const silent = ended && this.#flight.silence.explains(ended.reason, ended.detail, now_ms)
+    return silent === undefined ? ended : { ...ended!, reason: Reason.link_lost, detail: silent }
   }
 
   /** A command's frames are all confirmed. */
@@ -107,11 +108,14 @@ export class Dispatch implements Enforced {
     if (verdict === undefined) return false
     if (verdict.decision === 'allow') return this.#cross(instance, verdict.frame, now_ms)
     const { reason } = verdict
-    const detail = this.#preflightProblem(instance, reason) ?? verdict.detail
+    const unfit = this.#preflightProblem(instance, reason)
+    const silent = unfit === undefined ? this.#flight.silence.explains(reason, verdict.detail, now_ms) : undefined
+    const detail = unfit ?? verdict.detail
     const waitsForOthers = reason === Reason.prerequisite_not_ready || reason === Reason.approval_pending
     instance.waits = waitsForOthers ? { progress: this.#ledger.progress, barriers: own } : undefined
     if (verdict.decision === 'defer') this.defer(instance, reason, detail, now_ms)
     else if (reason === Reason.superseded) this.#ledger.end(instance, Phase.superseded, reason, undefined)
+    else if (silent !== undefined) this.#ledger.lose(instance, Phase.blocked, Reason.link_lost, silent, now_ms)
     else this.#ledger.lose(instance, reason === Reason.expired ? Phase.expired : Phase.blocked, reason, detail, now_ms)
     return false
   }

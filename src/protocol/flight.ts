@@ -6,6 +6,7 @@ import type { Acknowledgements } from './acknowledgement.ts'
 import type { Consents } from './consent.ts'
 import type { Policy } from './policy.ts'
 import type { Port } from './port.ts'
+import type { Silence } from './silence.ts'
 import type { Takeover } from './takeover.ts'
 import type { VehicleView } from './vehicle.ts'
 
@@ -15,6 +16,7 @@ export interface Flight {
   readonly port: Port
   readonly view: VehicleView
   readonly takeover: Takeover
+  readonly silence: Silence
   readonly acks: Acknowledgements
   readonly consents: Consents
   readonly policy: Policy | undefined

@@ -15,6 +15,7 @@ import type { Policy } from './policy.ts'
 import type { Port } from './port.ts'
 import type { Publisher } from './publisher.ts'
 import { Session } from './session.ts'
+import type { Silence } from './silence.ts'
 import { SnapshotSchedule } from './snapshot.ts'
 import type { Stall } from './stall.ts'
 import { Takeover } from './takeover.ts'
@@ -36,6 +37,8 @@ export interface Lasting {
   readonly stall: Stall
   /** The autopilot, once it was found. */
   readonly identity: { readonly system: number; readonly component: number } | undefined
+  /** Since when nothing is heard of it. */
+  readonly silence: Silence
   /** What its parameters speak against setpoints; undefined where nothing does. */
   readonly preflight: () => string | undefined
 }
@@ -56,7 +59,7 @@ export interface Round {
 
 /** `before` is the takeover of the session that ends, where the vehicle is still the same. */
 export function beginRound(lasting: Lasting, before?: Takeover): Round {
-  const { catalog, port, policy, control, publisher, stall, identity, preflight } = lasting
+  const { catalog, port, policy, control, publisher, stall, identity, silence, preflight } = lasting
   const id = lasting.random()
   const core = lasting.core(catalog.image, id, Buffer.from(lasting.environment, 'hex'))
   if (identity !== undefined) core.target(identity.system, identity.component)
@@ -65,7 +68,7 @@ export function beginRound(lasting: Lasting, before?: Takeover): Round {
   const takeover = new Takeover(view, catalog.profile.engagement.mode, before)
   const acks = new Acknowledgements()
   const consents = new Consents(core)
-  const flight: Flight = { catalog, core, port, view, takeover, acks, consents, policy, preflight }
+  const flight: Flight = { catalog, core, port, view, takeover, silence, acks, consents, policy, preflight }
   const ledger = new Ledger(session, control, publisher)
   const aftermath = new Aftermath(flight, session, publisher)
   const dispatch = new Dispatch(flight, control, ledger, aftermath, publisher)

@@ -15,6 +15,7 @@ import type { Instance } from './plan.ts'
 import type { Acknowledgement, Journal, Publication, Report } from './port.ts'
 import { type LogEvent, Publisher } from './publisher.ts'
 import { beginRound, type Lasting, type Round } from './round.ts'
+import { Silence } from './silence.ts'
 import { snapshotValue } from './snapshot.ts'
 import { Stall } from './stall.ts'
 import type { Takeover } from './takeover.ts'
@@ -47,6 +48,7 @@ export class Runtime {
   readonly #publisher: Publisher
   readonly #stall = new Stall()
   #asked_ms = Number.NEGATIVE_INFINITY
+  readonly #silence: Silence
   #round: Round
   #identity: { readonly system: number; readonly component: number } | undefined
   #stopping = false
@@ -60,6 +62,7 @@ export class Runtime {
   constructor(options: RuntimeOptions) {
     this.#options = options
     this.#catalog = options.catalog
+    this.#silence = new Silence(options.catalog)
     this.#publisher = new Publisher(options.catalog, options.wall, options.log)
     this.#control = new Control(options.journal, (why) => this.#unsaved(why))
     this.environment = environmentOf(options)
@@ -110,6 +113,7 @@ export class Runtime {
   /** What a message of the autopilot says, received at `received_ms`. */
   observe(report: Report, received_ms: number, now_ms: number): Publication[] {
     return this.#step(now_ms, () => {
+      this.#silence.heard(received_ms)
       for (const { field, value } of report.observations) this.#observe(field, value, received_ms, now_ms)
       const { target } = report
       if (target !== undefined && this.#round.dispatch.isForeign(target, now_ms)) this.#round.dispatch.takenOver(now_ms)
@@ -140,7 +144,10 @@ export class Runtime {
   }
 
   acknowledge(ack: Acknowledgement, now_ms: number): Publication[] {
-    return this.#step(now_ms, () => this.#round.flight.acks.deliver(ack, now_ms))
+    return this.#step(now_ms, () => {
+      this.#silence.heard(now_ms)
+      this.#round.flight.acks.deliver(ack, now_ms)
+    })
   }
 
   /** A `context/<field>` message: what the ground sets (PROTOCOL 2). */
@@ -318,6 +325,7 @@ export class Runtime {
         publisher: this.#publisher,
         stall: this.#stall,
         identity: this.#identity,
+        silence: this.#silence,
         preflight: () => this.#preflight,
       },
       before,

@@ -190,7 +190,8 @@ describe('what may happen in the middle of a goto', { retry: 2 }, () => {
     const id = await underway(line, agent)
     const commands = line.commands.length
     line.vehicle.fault('silence 3')
-    expect(await agent.outcome(id, 'failed')).toMatchObject({ reason: 'state_stale' })
+    const nothingHeard = expect.stringMatching(/^nothing heard for \d+ ms$/)
+    expect(await agent.outcome(id, 'failed')).toMatchObject({ reason: 'link_lost', detail: nothingHeard })
     await until('HOLD', () => line.seen.mode === 'HOLD') // it hears what it does not answer
     await streamIsOver()
     expect(new Set(modeCommands(commands))).toEqual(new Set([HOLD]))

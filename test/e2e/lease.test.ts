@@ -123,7 +123,7 @@ describe.each<AutopilotName>(['px4', 'ardupilot'])('a lease on %s ends', (autopi
       const { session } = agent
       line.vehicle.fault('reboot')
       expect(await agent.outcome(id, 'failed')).toMatchObject({
-        reason: expect.stringMatching(/^(session_changed|state_stale)$/),
+        reason: expect.stringMatching(/^(session_changed|link_lost)$/),
       })
       const commands = line.commands.length
       await until('a new session', () => agent.session !== session)

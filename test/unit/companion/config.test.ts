@@ -78,7 +78,12 @@ describe('configuration', () => {
       expect(mavlink(`endpoint: ${endpoint}\n  signing: { key: secret/key, link_id: 2 }`)).toEqual({
         endpoint,
         component: 191,
-        signing: { key: '/etc/halo/secret/key', linkId: 2, stamps: '/etc/halo/uav1.signing' },
+        signing: {
+          key: '/etc/halo/secret/key',
+          linkId: 2,
+          stamps: '/etc/halo/uav1.signing',
+          heard: '/etc/halo/uav1.heard',
+        },
       })
     }
     for (const endpoint of [

@@ -1,0 +1,87 @@
+// What ends because nothing is heard of the vehicle says so (PROTOCOL 8 and 14).
+
+import { describe, expect, it } from 'vitest'
+import { Reason } from '../../../build/abi.ts'
+import { Silence } from '../../../src/protocol/silence.ts'
+import { cores } from '../../oracle/cores.ts'
+import { goto, range, referenceCatalog, Stage, takeoff } from './stage.ts'
+
+describe.each(cores)('a link that falls silent, %s', (_, core) => {
+  it('ends a setpoint as link_lost, for how long, and so says the obligation; the contingency is owed', () => {
+    const stage = new Stage(core).engage()
+    stage.streaming = false
+    stage.run(600)
+    const last = stage.values('outcome/planner').findLast((outcome) => outcome.component === 'g')
+    expect(last).toMatchObject({
+      phase: 'failed',
+      reason: 'link_lost',
+      detail: expect.stringMatching(/^nothing heard for \d+ ms$/),
+    })
+    expect(stage.obligations.at(-1)).toMatchObject({ component: 'g', reason: 'link_lost', detail: last.detail })
+    expect(stage.commands()).toEqual(['OFFBOARD', 'HOLD'])
+  })
+
+  it('but one message that stops is its field, and no more', () => {
+    const stage = new Stage(core).engage()
+    stage.streaming = false
+    for (let i = 0; i < 12; i++) stage.set({ armed: 1 }).run(50)
+    expect(stage.lastPhase('g')).toMatch(/^failed (state_stale|prerequisite_lost)$/)
+  })
+
+  it('blocks at the gate what it could not judge', () => {
+    const stage = new Stage(core).fly()
+    stage.say([
+      range,
+      { id: 'ask', type: 'request.approval', payload: { text: 'may I?' } },
+      goto('g', 30, ['range', 'ask']),
+    ])
+    stage.streaming = false
+    stage.run(700)
+    const [{ consent }] = (stage.control as unknown as { pending: { consent: string }[] }).pending as [
+      { consent: string },
+    ]
+    const { session, n: after } = stage.control
+    stage.operate('approve', { session, after, consent })
+    expect(stage.lastPhase('g')).toBe('blocked link_lost')
+    expect(stage.obligations.at(-1)).toMatchObject({ component: 'g', reason: 'link_lost' })
+  })
+
+  it('is why a command is not answered', () => {
+    const stage = new Stage(core, { obeys: false })
+    stage.run(1000)
+    stage.say([takeoff('up')])
+    stage.streaming = false
+    stage.run(700)
+    expect(stage.lastPhase('up')).toBe('failed link_lost')
+    const heard = new Stage(core, { obeys: false })
+    heard.run(1000)
+    heard.say([takeoff('up')])
+    heard.run(700)
+    expect(heard.lastPhase('up')).toBe('failed unacknowledged')
+  })
+})
+
+describe('silence', () => {
+  const catalog = referenceCatalog()
+  const context = catalog.profile.fields.length
+
+  it('explains nothing before the first field can be stale, nor what the ground did not say', () => {
+    const shortest_ms = Math.min(...catalog.fields.slice(0, context).map(({ maxAge_ms }) => maxAge_ms))
+    const silence = new Silence(catalog)
+    expect(silence.explains(Reason.state_stale, 0, 1e6)).toBeUndefined()
+    silence.heard(1000)
+    silence.heard(900)
+    expect(silence.explains(Reason.state_stale, 0, 1000 + shortest_ms)).toBeUndefined()
+    expect(silence.explains(Reason.state_stale, 0, 1001 + shortest_ms)).toBe(`nothing heard for ${shortest_ms + 1} ms`)
+    expect(silence.explains(Reason.state_unknown, context, 1e6)).toBeUndefined()
+    expect(silence.explains(Reason.unsupported, 0, 1e6)).toBeUndefined()
+    expect(silence.explains(Reason.taken_over, undefined, 1e6)).toBeUndefined()
+  })
+
+  it('explains that the mode is not ours only once no report of it counts', () => {
+    const silence = new Silence(catalog)
+    silence.heard(0)
+    expect(silence.explains(Reason.not_in_control, undefined, 1000)).toBeUndefined()
+    expect(silence.explains(Reason.not_in_control, undefined, 1001)).toBe('nothing heard for 1001 ms')
+  })
+})
