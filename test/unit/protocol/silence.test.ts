@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { Reason } from '../../../build/abi.ts'
 import { Silence } from '../../../src/protocol/silence.ts'
 import { cores } from '../../oracle/cores.ts'
-import { goto, range, referenceCatalog, Stage, takeoff } from './stage.ts'
+import { goto, plain, range, referenceCatalog, Stage } from './stage.ts'
 
 describe.each(cores)('a link that falls silent, %s', (_, core) => {
   it('ends a setpoint as link_lost, for how long, and so says the obligation; the contingency is owed', () => {
@@ -47,17 +47,14 @@ describe.each(cores)('a link that falls silent, %s', (_, core) => {
   })
 
   it('is why a command is not answered', () => {
-    const stage = new Stage(core, { obeys: false })
-    stage.run(1000)
-    stage.say([takeoff('up')])
-    stage.streaming = false
-    stage.run(700)
-    expect(stage.lastPhase('up')).toBe('failed link_lost')
-    const heard = new Stage(core, { obeys: false })
-    heard.run(1000)
-    heard.say([takeoff('up')])
-    heard.run(700)
-    expect(heard.lastPhase('up')).toBe('failed unacknowledged')
+    const unanswered = (streaming: boolean): string | undefined => {
+      const stage = new Stage(core, { obeys: false }).fly()
+      stage.say([plain('land')])
+      stage.streaming = streaming
+      return stage.run(700).lastPhase('land')
+    }
+    expect(unanswered(false)).toBe('failed link_lost')
+    expect(unanswered(true)).toBe('failed unacknowledged')
   })
 })
 
