@@ -219,9 +219,10 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
 
   function hear(topic: Topic, bytes: Uint8Array, isRetained: boolean): void {
     const received_ms = messages.piece()
-    // An empty payload is how a retained message is cleared: it says nothing.
-    if (!('name' in topic) || stopBy_ms < Infinity || bytes.length === 0) return
+    if (!('name' in topic) || stopBy_ms < Infinity) return
     const { kind, name } = topic
+    // An empty payload is how a retained message is cleared: it says nothing, but of an operator who may mean to stop.
+    if (bytes.length === 0 && kind !== 'operator') return
     apply((now_ms) => {
       if (kind === 'response') return runtime.receive(name, bytes, isRetained, now_ms)
       if (kind === 'operator') return runtime.operate(name, bytes, isRetained, now_ms)

@@ -30,8 +30,10 @@ const ABOUT: Readonly<Partial<Record<Verb, 'consent' | 'agent' | 'type'>>> = {
 
 /** How long a companion may take to show itself, and to answer, ms. */
 const ANSWER_MS = 5_000
-/** How long a pause looks for the newest control before it goes out without, ms. */
-const PAUSE_MS = 500
+/** What only stops: it is accepted from anybody who has seen nothing, and waits for no control that cannot be read. */
+const STOPS: ReadonlySet<Verb> = new Set(['pause', 'revoke'])
+/** How long these look for the newest control before they go out without, ms. */
+const STOP_MS = 500
 /** Hex digits of a digest that are shown, and how many an answer needs: an agent could search for a twin of a shorter one. */
 const SHOWN_DIGITS = 16
 const NAMED_DIGITS = 12
@@ -83,8 +85,8 @@ type Outcome = z.output<typeof outcomeSchema>
 
 /**
  * Lists, or says one verb and tells what became of it. Exit code: 0 where it was listed or applied, 2 where the companion
- * refused or did not answer. Rejects where the order makes no sense, and where broker or companion cannot be had; a pause
- * is sent to a companion all the same that does not show itself.
+ * refused or did not answer. Rejects where the order makes no sense, and where broker or companion cannot be had; what
+ * only stops, a pause or a revocation, is sent to a companion all the same that does not show itself.
  */
 export async function operator(
   broker: Broker,
@@ -99,8 +101,9 @@ export async function operator(
   const until = <T>(find: () => T | undefined, time_ms = ANSWER_MS): Promise<T | undefined> =>
     Promise.race([desk.until(find, time_ms), ground.lost])
   try {
-    const seen = await until(() => desk.view, verb === 'pause' ? PAUSE_MS : ANSWER_MS)
-    if (seen === undefined && verb !== 'pause') {
+    const stops = verb !== undefined && STOPS.has(verb)
+    const seen = await until(() => desk.view, stops ? STOP_MS : ANSWER_MS)
+    if (seen === undefined && !stops) {
       throw new Error(`vehicle ${broker.vehicle}: no companion is online there, or its control cannot be read`)
     }
     if (verb === undefined) {
@@ -118,7 +121,6 @@ export async function operator(
       for (const line of shown(consent, seen!.types, Date.now())) print(line)
     }
     desk.forget()
-    // A pause is accepted from anybody who has seen nothing, and must not wait for what cannot be read (PROTOCOL 10).
     const newest = seen && { session: seen.control.session, after: seen.control.n }
     await ground.say(`operator/${verb}`, { v: 1, ...newest, ...(what && { [what]: consent?.consent ?? about }) })
     const answer = await until(() => answerTo({ verb, about, consent }, seen?.control, desk))
@@ -313,21 +315,20 @@ const isEnd = (phase: string): boolean => phase !== 'retained' && phase !== 'rel
 /** A control that shows what the verb is for. */
 function isShown(verb: Verb, about: string | undefined, seen: Control | undefined, now: Control): boolean {
   if (verb === 'pause') return now !== seen && now.paused // whatever counter or session it named
+  if (verb === 'revoke') return now !== seen && now.revoked.includes(about!)
   if (seen === undefined) return false
   if (verb === 'restart') return now.session !== seen.session
   if (now.session !== seen.session || now.n <= seen.n) return false
   if (verb === 'resume') return !now.paused && !now.pilot_control
-  if (verb === 'revoke') return now.revoked.includes(about!)
   if (verb === 'restore') return !now.revoked.includes(about!)
   // An attempt that was granted shows in nothing but the counter: then nothing else may have moved it.
   return now.n === seen.n + 1 && isDeepStrictEqual(holds(now), holds(seen))
 }
 
-/** Without the counter, and without the time that is left to each consent. */
-const holds = ({ paused, pilot_control, revoked, uncertain, pending }: Control): unknown[] => [
+/** Without the counter, and what it does not count. */
+const holds = ({ paused, pilot_control, revoked, uncertain }: Control): unknown[] => [
   paused,
   pilot_control,
   revoked,
   uncertain,
-  pending.map(({ consent }) => consent),
 ]

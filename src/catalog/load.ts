@@ -2,7 +2,7 @@
 // once, each with its line and column, and loads nothing unless all is right.
 
 import { createHash } from 'node:crypto'
-import { AGENTS_MAX, CONTINGENCY_SENDS_MAX, FIELDS_MAX, TEXT_BYTES_MAX, TYPES_MAX } from '../../build/abi.ts'
+import { CONTINGENCY_SENDS_MAX, FIELDS_MAX, TEXT_BYTES_MAX, TYPES_MAX } from '../../build/abi.ts'
 import type { TypeImage } from '../core/image.ts'
 import { ENUMERATIONS, type Profile } from '../profile/profile.ts'
 import { agentSchema } from './agent-schema.ts'
@@ -12,6 +12,8 @@ import { loadComponent, type Surroundings, unique } from './component.ts'
 import { contingencyFrames } from './effect.ts'
 import { reportIssues } from './issue.ts'
 import { loadPredicates } from './predicate.ts'
+import { excessOf } from './published.ts'
+import { AGENTS_MOST } from './quota.ts'
 import {
   type CatalogShape,
   type ComponentShape,
@@ -68,7 +70,8 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
   const names = Object.keys(entry(source.value, 'components') ?? {})
   const agents = section('agents') ?? {}
   limit(source, ['components'], 'types', names, TYPES_MAX)
-  limit(source, ['agents'], 'agents', Object.keys(agents), AGENTS_MAX)
+  const shared = ': each has its own part of what the core holds. Leave out those that do not fly here'
+  limit(source, ['agents'], 'agents', Object.keys(agents), AGENTS_MOST, shared)
 
   const around: Surroundings = {
     source,
@@ -105,7 +108,7 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
   // Type numbers are positions, so every type must have loaded.
   if (!parsed.success || source.problems.length > 0) return undefined
 
-  return {
+  const catalog: Catalog = {
     hash: createHash('sha256').update(text).digest('hex'),
     profile,
     evidenceMaxAge_ms: parsed.data.evidence.max_age,
@@ -121,6 +124,10 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
     },
     schema: agentSchema(types),
   }
+  const tooLarge = excessOf(catalog)
+  if (tooLarge === undefined) return catalog
+  source.problem([tooLarge.section], tooLarge.problem)
+  return undefined
 }
 
 const entry = (value: unknown, key: string): unknown => (value as Record<string, unknown> | null | undefined)?.[key]
@@ -140,8 +147,15 @@ function componentShapes(source: Source): ReadonlyMap<string, ComponentShape> {
   return shapes
 }
 
-function limit(source: Source, path: readonly string[], what: string, names: readonly string[], most: number): void {
-  if (names.length > most) source.problem(path, `has ${names.length} ${what}, at most ${most}`)
+function limit(
+  source: Source,
+  path: readonly string[],
+  what: string,
+  names: readonly string[],
+  most: number,
+  why = '',
+): void {
+  if (names.length > most) source.problem(path, `has ${names.length} ${what}, at most ${most}${why}`)
   for (const name of names) {
     if (name.length > TEXT_BYTES_MAX)
       source.problem([...path, name], `has ${name.length} bytes, at most ${TEXT_BYTES_MAX}`, 'key')

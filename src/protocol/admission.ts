@@ -2,12 +2,15 @@
 
 import { Phase, Reason, ReasonWords } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { Admitted } from '../core/core.ts'
+import { MESSAGE_BYTES_MAX } from '../catalog/published.ts'
+import type { Admitted, Candidate } from '../core/core.ts'
+import { bytesOf } from '../response/write.ts'
 import type { Speaker } from './agent.ts'
 import { ask, type Question } from './batch.ts'
 import type { Control } from './control.ts'
 import type { Dispatch } from './dispatch.ts'
-import type { Ledger } from './ledger.ts'
+import type { Footprints, Ledger } from './ledger.ts'
+import { clipped } from './message.ts'
 import { Obligations } from './obligation.ts'
 import { type Instance, isEnded, isLive, Plan } from './plan.ts'
 import type { Publisher } from './publisher.ts'
@@ -43,7 +46,8 @@ export class Admission {
   #refuse(agent: string, { packet, reason, detail, response, generation }: Refused): void {
     this.#publisher.log('warn', 'response refused', { agent, reason, detail })
     const [v, digest, at, accepted] = [1, wireDigest(packet), this.#publisher.wall(), false]
-    const value = { v, response, digest, generation, at, accepted, reason, detail, components: [] }
+    const words = detail && clipped(detail)
+    const value = { v, response, digest, generation, at, accepted, reason, detail: words, components: [] }
     this.#publisher.publish(`verdict/${agent}`, value)
   }
 
@@ -57,6 +61,7 @@ export class Admission {
     // The verdict precedes everything that it brings about, and names obligations that are opened on its way.
     const { place } = this.#publisher
     if (recovers === undefined && older !== undefined) this.#dispatch.supersede(older, now_ms)
+    this.#ledger.drop(accepted.spare)
     const question = ask(this.#catalog, this.#control, accepted, plan)
     const admitted = this.#session.core.admit(question.batch, now_ms)
     const obligations = new Map<number, string>()
@@ -78,22 +83,20 @@ export class Admission {
     place: number,
   ): void {
     const { speaker, response, packet } = accepted
-    const verdict = {
-      topic: `verdict/${speaker.agent.name}`,
-      retain: false,
-      value: {
-        v: 1,
-        response: response.response,
-        digest: wireDigest(packet),
-        plan: plan.name,
-        generation: response.generation,
-        at: this.#publisher.wall(),
-        accepted: true,
-        components: response.components.map(({ id }, i) =>
-          this.#decision(id, i, accepted, question, admitted, obligations),
-        ),
-      },
+    const components = response.components.map(({ id }, i) =>
+      this.#decision(id, i, accepted, question, admitted, obligations),
+    )
+    const value = {
+      v: 1,
+      response: response.response,
+      digest: wireDigest(packet),
+      plan: plan.name,
+      generation: response.generation,
+      at: this.#publisher.wall(),
+      accepted: true,
+      components,
     }
+    const verdict = { topic: `verdict/${speaker.agent.name}`, retain: false, value: withoutExcess(value) }
     this.#publisher.insert(place, verdict)
     speaker.remember(packet, verdict)
   }
@@ -105,14 +108,15 @@ export class Admission {
     question: Question,
     admitted: readonly Admitted[],
     obligations: ReadonlyMap<number, string>,
-  ): unknown {
+  ): Decision {
     const { reason, cause, sequence } = admitted[i]!
     if (reason === Reason.none) return { id, decision: 'retained', sequence }
+    const detail = this.#words(i, response.components[i]!.requires, question, admitted[i]!)
     return {
       id,
       decision: 'withheld',
       reason: ReasonWords[reason],
-      detail: this.#words(i, response.components[i]!.requires, question, admitted[i]!) ?? undefined,
+      detail: detail === undefined ? undefined : clipped(detail),
       cause: cause < 0 ? undefined : response.components[cause]!.id,
       obligation: obligations.get(i),
     }
@@ -155,10 +159,13 @@ export class Admission {
         phase: Phase.retained,
         ready_ms: 0,
         readySince_ms: undefined,
+        awaited_ms: undefined,
         deferred: false,
-        waits: undefined,
+        unmet: 0,
+        rests: false,
+        parked: undefined,
         lease: undefined,
-        dependents: 0,
+        dependents: new Map(),
       }
     })
     const instances: Instance[] = []
@@ -171,19 +178,20 @@ export class Admission {
       const old = plan.members.get(instance.id)
       if (old !== undefined && !isEnded(old.phase)) replaced.push(old)
       plan.add(instance)
-      this.#ledger.waiting.set(instance.sequence, instance)
+      this.#ledger.waiting.add(instance)
       this.#publisher.outcome(instance, Reason.none, undefined)
       instances.push(instance)
     }
-    for (const old of replaced) this.#replace(plan, old, now_ms)
+    const withdrawn = new Set<Instance>()
+    for (const old of replaced) this.#replace(plan, old, withdrawn, now_ms)
     for (const { id, type } of instances) plan.obligations.retained(id, type)
   }
 
-  #replace(plan: Plan, old: Instance, now_ms: number): void {
-    const dependents = plan.uncrossedDependents(old).filter((d) => plan.members.get(d.id) === d)
+  #replace(plan: Plan, old: Instance, visited: Set<Instance>, now_ms: number): void {
+    const dependents = plan.uncrossedDependents(old, visited).filter((d) => plan.members.get(d.id) === d)
     if (isLive(old) && old.lease === undefined) {
       this.#ledger.end(old, Phase.superseded, Reason.superseded, undefined)
-    } else this.#ledger.replaced()
+    } else this.#ledger.replaced(old)
     if (dependents.length === 0) return
     for (const dependent of dependents) this.#ledger.block(dependent, Reason.prerequisite_failed, old.id)
     const into = plan.obligations.covering(old.id, old.type)[0] ?? plan.obligations.first
@@ -201,19 +209,26 @@ export class Admission {
     now_ms: number,
   ): void {
     const { candidates } = question.batch
+    // Each belongs to the first root in the response's order on which it rests: so scopes are disjoint.
+    const fallen = new Map<number, Candidate[]>()
+    for (const [i, { reason, cause }] of admitted.entries()) {
+      if (reason !== Reason.prerequisite_withheld) continue
+      const others = fallen.get(cause)
+      if (others === undefined) fallen.set(cause, [candidates[i]!])
+      else others.push(candidates[i]!)
+    }
+    const footprints: Footprints = new Map()
     for (const [i, loss] of admitted.entries()) {
       // What stands in no open scope opens none either, whatever else is wrong with it.
       if (!opensObligation(loss.reason) || candidates[i]!.scope === Reason.out_of_scope) continue
-      const fallen = fallenWith(i, question, admitted).map((d) => ({
-        id: candidates[d]!.id,
-        type: candidates[d]!.type,
-      }))
       const { requires } = response.components[i]!
       // The condition's text needs the core's number; a position among prerequisites only makes sense here.
       const detail =
         loss.detail >= 0 && !isPosition(loss.reason) ? loss.detail : this.#words(i, requires, question, loss)
       const lost = { id: candidates[i]!.id, type: candidates[i]!.type, generation: response.generation }
-      names.set(i, this.#ledger.oblige(plan, lost, loss.reason, detail, fallen, now_ms))
+      const scope = fallen.get(i) ?? []
+      const name = this.#ledger.oblige(plan, lost, loss.reason, detail, scope, now_ms, undefined, footprints)
+      if (name !== undefined) names.set(i, name)
     }
     for (const [i, { cause }] of admitted.entries()) {
       const name = names.get(cause)
@@ -244,18 +259,32 @@ function opensObligation(reason: Reason): boolean {
   }
 }
 
-/** The candidates that fell because they rest, directly or not, on this one. */
-function fallenWith(root: number, { batch }: Question, admitted: readonly Admitted[]): number[] {
-  const fallen = new Set([root])
-  for (let grown = true; grown; ) {
-    grown = false
-    for (const [i, { requires }] of batch.candidates.entries()) {
-      const withheld = admitted[i]!.reason === Reason.prerequisite_withheld
-      if (!withheld || fallen.has(i) || !requires.some((code) => fallen.has(code))) continue
-      fallen.add(i)
-      grown = true
-    }
-  }
-  fallen.delete(root)
-  return [...fallen]
+/** One component's part of a verdict. */
+interface Decision {
+  readonly id: string
+  readonly decision: 'retained' | 'withheld'
+  readonly sequence?: number
+  readonly reason?: string | undefined
+  readonly detail?: string | undefined
+  readonly cause?: string | undefined
+  readonly obligation?: string | undefined
 }
+
+/** Every decision is said; where that is too much for one message, the last details are not. */
+function withoutExcess<T extends { readonly components: Decision[] }>(value: T): unknown {
+  const { components } = value
+  let excess = bytesOf(value) - MESSAGE_BYTES_MAX
+  if (excess <= 0) return value
+  let details = 0
+  for (let i = components.length - 1; i >= 0 && excess + OMITTED_BYTES > 0; i--) {
+    const { detail, ...rest } = components[i]!
+    if (detail === undefined) continue
+    components[i] = rest
+    excess -= bytesOf({ detail })
+    details++
+  }
+  return { ...value, omitted: { details } }
+}
+
+/** For `omitted` itself. */
+const OMITTED_BYTES = 32

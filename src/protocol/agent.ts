@@ -1,6 +1,7 @@
 // What a session knows of one agent: what it has said, and what it may say next (PROTOCOL 2, 4 and 9).
 
 import type { Agent } from '../catalog/catalog.ts'
+import type { Quota } from '../catalog/quota.ts'
 import type { Plan } from './plan.ts'
 import type { Publication } from './port.ts'
 
@@ -18,14 +19,21 @@ export class Speaker {
   /** Of the newest accepted response; 0 before the first. */
   generation = 0
   plan: Plan | undefined
+  /** Its part of the core, of which it holds so many instances, and so many prerequisites of them, over all its plans. */
+  readonly quota: Quota
+  instances = 0
+  edges = 0
+  /** Of its effects under way. */
+  leases = 0
   readonly #responses = new Set<string>()
   readonly #packets = new Map<string, Publication>()
   #judged_ms: number[] = []
   readonly #attempts = new Map<number, number>()
 
-  constructor(index: number, agent: Agent) {
+  constructor(index: number, agent: Agent, quota: Quota) {
     this.index = index
     this.agent = agent
+    this.quota = quota
   }
 
   /** Counts a well-formed response against the rate; false when it is one too many in the last second. */

@@ -35,15 +35,16 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
     if (first.has(id)) twice.add(id)
     else first.set(id, i)
   }
+  const types = new Map(catalog.types.map(({ name }, type) => [name, type]))
   // The graph is over ids: what the response brings again stands for what the plan had under that id.
-  const kept = [...plan.members.values()].filter((m) => (isLive(m) || isCompleted(m)) && !first.has(m.id))
+  const kept = reached(plan, components, first)
   const place = new Map(kept.map((m, i) => [m.id, standing(i)]))
   const edge = (id: string): number => first.get(id) ?? place.get(id) ?? UNKNOWN_PREREQUISITE
 
   const problems: (string | undefined)[] = []
   const attempted = new Set<number>()
   const candidates = components.map((component, index): Candidate => {
-    const type = catalog.types.findIndex((t) => t.name === component.type)
+    const type = types.get(component.type) ?? -1
     const formed = form(catalog, accepted, component, type, twice)
     problems[index] = formed.problem
     const known = type >= 0 ? catalog.types[type]! : undefined
@@ -73,6 +74,18 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
     candidates,
   }
   return { batch, standing: kept, problems }
+}
+
+/** What of the plan the response rests on, directly or not, and does not bring again, in order of sequence. */
+function reached(plan: Plan, components: readonly Component[], brought: ReadonlyMap<string, number>): Instance[] {
+  const found = new Set<Instance>()
+  const reach = (id: string): void => {
+    const member = brought.has(id) ? undefined : plan.members.get(id)
+    if (member !== undefined && (isLive(member) || isCompleted(member))) found.add(member)
+  }
+  for (const { requires } of components) for (const id of requires) reach(id)
+  for (const { prerequisites } of found) for (const { id } of prerequisites) reach(id) // each in its turn
+  return [...found].sort((a, b) => a.sequence - b.sequence)
 }
 
 /** Step 1, as far as it is about names: bounds are the core's. */

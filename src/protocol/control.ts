@@ -73,7 +73,7 @@ export class Control {
     this.#keep()
   }
 
-  /** Something changed that does not outlive the session: what is pending, an attempt that was granted. */
+  /** Something changed that does not outlive the session: an attempt that was granted. */
   changed(): void {
     this.#n++
   }

@@ -3,9 +3,11 @@
 
 import { Kind, Phase, Reason } from '../../build/abi.ts'
 import type { ComponentType, Effect, Lease as LeaseEffect } from '../catalog/catalog.ts'
+import { kindWord } from '../catalog/published.ts'
 import { Barrier, type CoreFrame, type Gate } from '../core/core.ts'
 import type { ContingencyName } from '../profile/profile.ts'
 import { type Aftermath, type Owed, resourcesOf } from './aftermath.ts'
+import type { Speaker } from './agent.ts'
 import type { Consent } from './consent.ts'
 import type { Control } from './control.ts'
 import { type Enforced, Enforcement, named } from './enforcement.ts'
@@ -17,7 +19,7 @@ import type { Ruling } from './policy.ts'
 import type { ReportedTarget } from './port.ts'
 import type { Publisher } from './publisher.ts'
 import { isHere, isOurs } from './target.ts'
-import { footprint, kindWord, payloadByName } from './verdict.ts'
+import { footprint, payloadByName } from './verdict.ts'
 
 export class Dispatch implements Enforced {
   /** Rules, where there are any. */
@@ -74,50 +76,59 @@ export class Dispatch implements Enforced {
     this.#ledger.reach(instance, Phase.acknowledged)
   }
 
-  /** Every retained component, in order of sequence; those before one that crossed again, until nothing more crosses. */
+  /**
+   * Every retained component that may have another answer than before, in order of sequence; then what was woken behind, until
+   * nothing more crosses.
+   */
   offerAll(now_ms: number): void {
     const { waiting } = this.#ledger
-    for (let before = Number.POSITIVE_INFINITY; before > 0; ) {
-      let crossed = 0
-      for (const instance of [...waiting.values()]) {
-        if (instance.sequence >= before) break
-        if (waiting.has(instance.sequence) && this.#offer(instance, now_ms)) crossed = instance.sequence
-      }
-      before = crossed
+    waiting.rouse(
+      {
+        speaksAgainst: ({ plan, is, fence }) => {
+          const fenced = is.uses !== undefined && this.#aftermath.resources.fenceOf(is.uses) !== fence
+          return plan.over || fenced || this.#identityBarriers({ plan, is }) !== 0
+        },
+        isBusy: (queue) => this.#isBusy(queue, now_ms),
+        isUsable: (field) =>
+          field === MODE
+            ? !this.#flight.takeover.doubted && !this.#flight.takeover.awaitsMode(now_ms)
+            : this.#flight.core.read(field, now_ms).validity === 'usable',
+      },
+      now_ms,
+    )
+    for (let instance = waiting.next(); instance !== undefined; instance = waiting.next()) {
+      this.#offer(instance, now_ms)
+      if (waiting.has(instance) && instance.parked === undefined) waiting.later(instance)
     }
   }
 
-  /** True when it crossed. */
-  #offer(instance: Instance, now_ms: number): boolean {
+  #offer(instance: Instance, now_ms: number): void {
     const { uses } = instance.is
     if (uses !== undefined && this.#aftermath.resources.isFenced(uses, instance.snapshot)) {
-      this.#ledger.lose(instance, Phase.blocked, Reason.evidence_stale, undefined, now_ms)
-      return false
+      return this.#ledger.lose(instance, Phase.blocked, Reason.evidence_stale, undefined, now_ms)
     }
     const { consents } = this.#flight
     if (!consents.covers(instance)) {
       // G2: no consent is inherited by an instance that nobody was shown.
-      this.#ledger.lose(instance, Phase.blocked, Reason.prerequisite_failed, 'consent', now_ms)
-      return false
+      return this.#ledger.lose(instance, Phase.blocked, Reason.prerequisite_failed, 'consent', now_ms)
     }
     const own = this.#ownBarriers(instance, now_ms)
-    const { waits } = instance
-    // Asked again, the core would say the same: what comes first is no other, and nobody whom it waits for has moved.
-    if (waits !== undefined && waits.progress === this.#ledger.progress && waits.barriers === own) return false
-    const verdict = this.#gate(instance, own | this.#effectBarriers(instance, now_ms), now_ms)
-    if (verdict === undefined) return false
+    const effect = this.#effectBarriers(instance, now_ms)
+    // Whoever takes what many wait for leaves the others as they were: the core would say the same.
+    if (instance.rests && own === 0 && (effect & Barrier.resource_busy) !== 0) {
+      return this.defer(instance, Reason.resource_busy, -1, now_ms)
+    }
+    const verdict = this.#gate(instance, own | effect, now_ms)
+    if (verdict === undefined) return
     if (verdict.decision === 'allow') return this.#cross(instance, verdict.frame, now_ms)
     const { reason } = verdict
     const unfit = this.#preflightProblem(instance, reason)
     const silent = unfit === undefined ? this.#flight.silence.explains(reason, verdict.detail, now_ms) : undefined
     const detail = unfit ?? verdict.detail
-    const waitsForOthers = reason === Reason.prerequisite_not_ready || reason === Reason.approval_pending
-    instance.waits = waitsForOthers ? { progress: this.#ledger.progress, barriers: own } : undefined
     if (verdict.decision === 'defer') this.defer(instance, reason, detail, now_ms)
     else if (reason === Reason.superseded) this.#ledger.end(instance, Phase.superseded, reason, undefined)
     else if (silent !== undefined) this.#ledger.lose(instance, Phase.blocked, Reason.link_lost, silent, now_ms)
     else this.#ledger.lose(instance, reason === Reason.expired ? Phase.expired : Phase.blocked, reason, detail, now_ms)
-    return false
   }
 
   /** What the autopilot's parameters have against a setpoint is told in words, for whoever can set them. */
@@ -161,17 +172,45 @@ export class Dispatch implements Enforced {
 
   defer(instance: Instance, reason: Reason, detail: number | string, now_ms: number): void {
     // Time counts against `expires` only while nothing but the world holds it back.
-    if (reason === Reason.state_awaited) instance.readySince_ms ??= now_ms
-    else if (instance.readySince_ms !== undefined) {
+    if (reason === Reason.state_awaited) {
+      instance.readySince_ms ??= now_ms
+      if (typeof detail === 'number') instance.awaited_ms ??= now_ms
+    } else if (instance.readySince_ms !== undefined) {
       instance.ready_ms += now_ms - instance.readySince_ms
       instance.readySince_ms = undefined
     }
+    this.#park(instance, reason, detail, now_ms)
     if (instance.deferred) return
     instance.deferred = true
     this.#publisher.outcome(instance, reason, detail)
   }
 
-  #identityBarriers({ is, plan }: Instance): number {
+  /** Not asked again before something that decides about it has changed. What is held by something else is. */
+  #park(instance: Instance, reason: Reason, detail: number | string, now_ms: number): void {
+    const { is, admitted_ms, ready_ms, readySince_ms, awaited_ms } = instance
+    const { waiting } = this.#ledger
+    const fence = is.uses === undefined ? 0 : this.#aftermath.resources.fenceOf(is.uses)
+    const due_ms = admitted_ms + is.wait_ms
+    switch (reason) {
+      case Reason.resource_busy:
+        instance.rests = true
+        if (this.#isBusy(instance, now_ms)) waiting.park(instance, 'busy', fence, due_ms)
+        return
+      case Reason.state_awaited: {
+        instance.rests = true
+        const over_ms = readySince_ms! + is.expires_ms - ready_ms
+        // Patience is for fields: whoever waits for the mode behind a stall waits for it alone.
+        const isField = typeof detail === 'number'
+        const impatient_ms = isField ? awaited_ms! + is.patience_ms - 1 : Number.POSITIVE_INFINITY
+        return waiting.park(instance, 'dark', fence, Math.min(due_ms, over_ms, impatient_ms), isField ? detail : MODE)
+      }
+      default:
+        if (typeof detail === 'string') return waiting.park(instance, 'held', fence, due_ms)
+        if (instance.unmet > 0) waiting.park(instance, 'others', fence, due_ms)
+    }
+  }
+
+  #identityBarriers({ is, plan }: Pick<Instance, 'is' | 'plan'>): number {
     let barriers = 0
     if (this.#control.isRevoked(plan.speaker.agent.name)) barriers |= Barrier.agent_revoked
     if (this.#control.paused && isAction(is.kind)) barriers |= Barrier.paused
@@ -195,37 +234,44 @@ export class Dispatch implements Enforced {
     let barriers = 0
     const effect = leaseEffect(instance.is)
     if (effect === undefined) return barriers
-    const { takeover, acks } = this.#flight
-    const { uses, kind } = instance.is
-    const { steps } = effect
-    const busy = uses !== undefined && !this.#aftermath.resources.isFree(uses, instance.plan)
-    if (busy || steps.some((step) => acks.isBusy(step.command, now_ms))) barriers |= Barrier.resource_busy
-    const engages = kind === Kind.setpoint
+    const { takeover } = this.#flight
+    if (this.#isBusy(instance, now_ms)) barriers |= Barrier.resource_busy
+    const engages = instance.is.kind === Kind.setpoint
     const unfit = engages && (takeover.foundEngaged || this.#flight.preflight() !== undefined)
     const guarded = isGuarded(instance) && !takeover.awaitsMode(now_ms)
     if (unfit || (guarded && !takeover.inControl(now_ms))) barriers |= Barrier.not_in_control
     return barriers
   }
 
+  /** Its resource is held, one of its MAV_CMDs is outstanding, or its agent has as many effects under way as it may. */
+  #isBusy({ is, plan }: Pick<Instance, 'is' | 'plan'>, now_ms: number): boolean {
+    const effect = leaseEffect(is)
+    if (effect === undefined) return false
+    if (is.uses !== undefined && !this.#aftermath.resources.isFree(is.uses, plan)) return true
+    const { speaker } = plan
+    if (speaker.leases >= speaker.quota.leases) return true
+    return effect.steps.some((step) => this.#flight.acks.isBusy(step.command, now_ms))
+  }
+
   /** The token is leased. What goes to the vehicle leaves here, in the same synchronous step. */
-  #cross(instance: Instance, frame: CoreFrame | undefined, now_ms: number): boolean {
+  #cross(instance: Instance, frame: CoreFrame | undefined, now_ms: number): void {
     const effect = leaseEffect(instance.is)
-    if (instance.is.kind === Kind.request && !this.#flight.consents.hasRoom(instance.plan.speaker.agent.name)) {
-      this.#ledger.lose(instance, Phase.failed, Reason.no_capacity, 'consents', now_ms)
-      return false
+    const isRequest = instance.is.kind === Kind.request
+    const asked = isRequest ? this.#flight.consents.propose(instance) : undefined
+    if (isRequest && asked === undefined) {
+      return this.#ledger.lose(instance, Phase.failed, Reason.no_capacity, 'consents', now_ms)
     }
     if (effect === undefined) {
       this.#ledger.reach(instance, Phase.released)
-      this.#release(instance, now_ms)
-      if (instance.is.kind !== Kind.request) {
+      this.#release(instance, asked, now_ms)
+      if (!isRequest) {
         this.#ledger.close(instance)
         instance.plan.speaker.completed(instance.type)
       }
-      return true
+      return
     }
     if (frame === undefined || !this.#flight.port.send(frame)) {
-      this.#ledger.lose(instance, Phase.failed, Reason.link_lost, undefined, now_ms)
-      return false
+      return this.#ledger.lose(instance, Phase.failed, Reason.link_lost, undefined, now_ms)
     }
     const lease =
       instance.is.kind === Kind.setpoint
@@ -233,17 +279,17 @@ export class Dispatch implements Enforced {
         : new CommandLease(this.#flight, instance, effect, now_ms)
     instance.lease = lease
     this.#leases.set(instance.sequence, lease)
+    instance.plan.speaker.leases++
     for (const name of resourcesOf(instance)) this.#aftermath.resources.take(name, instance)
     if (effect.leads.length > 0) this.#aftermath.crossed(effect.endsWithHold, resourcesOf(instance))
     this.#ledger.reach(instance, Phase.dispatched)
-    return true
   }
 
   /** A notice, report or request is for people: what is published is what was bound. */
-  #release(instance: Instance, now_ms: number): void {
+  #release(instance: Instance, asked: Consent | undefined, now_ms: number): void {
     const { core, catalog, consents } = this.#flight
     const { effect } = instance.is
-    const asked = instance.is.kind === Kind.request ? consents.ask(instance) : undefined
+    if (asked !== undefined) consents.ask(asked)
     const slots = core.payload(instance.sequence)
     const text = effect.kind === 'notice' || effect.kind === 'request' ? effect.text : undefined
     this.#publisher.notice(instance, {
@@ -291,6 +337,7 @@ export class Dispatch implements Enforced {
 
   #close(lease: Lease, now_ms: number): void {
     this.#leases.delete(lease.instance.sequence)
+    lease.instance.plan.speaker.leases--
     lease.finish(now_ms)
   }
 
@@ -301,7 +348,7 @@ export class Dispatch implements Enforced {
     plan.obligations.closeAll('ended')
     plan.over = true
     this.#ledger.retire(plan)
-    for (const each of [...plan.instances]) {
+    for (const each of [...plan.instances.values()]) {
       if (isLive(each) && !this.#leases.has(each.sequence)) {
         this.#ledger.end(each, Phase.superseded, Reason.ended, undefined)
       }
@@ -315,7 +362,7 @@ export class Dispatch implements Enforced {
     plan.obligations.closeAll('superseded')
     plan.over = true
     this.#ledger.retire(plan) // from here on the ledger knows it, whatever happens
-    for (const instance of [...plan.instances]) {
+    for (const instance of [...plan.instances.values()]) {
       const lease = this.#leases.get(instance.sequence)
       if (lease instanceof SetpointLease) {
         this.#end(lease, { phase: Phase.superseded, reason: Reason.superseded, detail: undefined }, now_ms)
@@ -324,6 +371,22 @@ export class Dispatch implements Enforced {
       }
     }
     this.#ledger.retire(plan)
+  }
+
+  /**
+   * The agent may not speak any more: nothing of it is left but what is under way, which ends when it is judged in this step
+   * or, a command, before its next frame (PROTOCOL 10).
+   */
+  revoke({ plan }: Speaker): void {
+    if (plan === undefined || plan.over) return
+    plan.obligations.closeAll('ended')
+    plan.over = true
+    this.#ledger.retire(plan)
+    for (const instance of [...plan.instances.values()]) {
+      if (isLive(instance) && !this.#leases.has(instance.sequence)) {
+        this.#ledger.block(instance, Reason.agent_revoked, undefined)
+      }
+    }
   }
 
   /** The pilot, a failsafe or a handoff has the vehicle: all leases end without contingency, and no action crosses. */
@@ -367,8 +430,10 @@ export class Dispatch implements Enforced {
   answer(consent: Consent, approved: boolean, now_ms: number): void {
     const { asker } = consent
     if (asker.phase === Phase.retained) {
-      if (approved) this.#flight.consents.approve(consent)
-      else this.enforcement!.refuse(asker, now_ms)
+      if (approved) {
+        this.#flight.consents.approve(consent)
+        this.#ledger.waiting.wake(asker)
+      } else this.enforcement!.refuse(asker, now_ms)
     } else if (!approved) this.#ledger.refuse(asker)
     else {
       asker.plan.speaker.completed(asker.type)
@@ -414,6 +479,9 @@ type Verdict = Gate | { readonly decision: 'deny' | 'defer'; readonly reason: Re
 function isGuarded({ is }: Instance): boolean {
   return is.kind === Kind.setpoint || (leaseEffect(is)?.steps.some(needsControl) ?? false)
 }
+
+/** Stands for the mode that is awaited, behind a stall or in doubt, among the fields that are. */
+const MODE = -1
 
 const isIrreversible = ({ is: { effect } }: Instance): boolean => effect.kind === 'command' && effect.irreversible
 

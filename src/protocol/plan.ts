@@ -23,13 +23,19 @@ export interface Instance {
   /** Time spent ready to cross, the resource free; and since when it is, as of the last offer. */
   ready_ms: number
   readySince_ms: number | undefined
+  /** When a field was first awaited: patience counts from there. */
+  awaited_ms: number | undefined
   /** Its first deferral has been told. */
   deferred: boolean
-  /** It waits for others: the ledger's progress and the barriers with which the core said so, and would say so again. */
-  waits: { readonly progress: number; readonly barriers: number } | undefined
+  /** Prerequisites that have neither reached their phase nor ended. */
+  unmet: number
+  /** The core has said that nothing of what it rests on is missing, which stays so. */
+  rests: boolean
+  /** Where it waits to be asked again, and when at the latest it is. */
+  parked: { readonly in: Set<Instance>; readonly due_ms: number } | undefined
   lease: Lease | undefined
-  /** How many instances that the core still knows rest on it. */
-  dependents: number
+  /** What the core still knows and rests on it, in order of sequence, each with the phase that it waits for. */
+  readonly dependents: Map<Instance, Phase>
 }
 
 export class Plan {
@@ -41,9 +47,11 @@ export class Plan {
   readonly obligations: Obligations
   /** The instance that stands for each id now. */
   readonly members = new Map<string, Instance>()
-  /** All instances that the core still knows, replaced ones among them, in order of sequence. */
-  readonly instances = new Set<Instance>()
-  /** Superseded, or ended by a handoff: nothing of it crosses any more. */
+  /** All instances that the core still knows, replaced ones among them, by sequence and in its order. */
+  readonly instances = new Map<number, Instance>()
+  /** How many of them are live. */
+  live = 0
+  /** Superseded, or ended by a handoff or a revocation: nothing of it crosses any more. */
   over = false
   /** It has been told that nothing of it is live any more. */
   finished = false
@@ -58,35 +66,60 @@ export class Plan {
   add(instance: Instance): void {
     this.finished = false
     this.members.set(instance.id, instance)
-    this.instances.add(instance)
-    for (const p of instance.prerequisites) p.dependents++
+    this.instances.set(instance.sequence, instance)
+    this.live++
+    this.speaker.instances++
+    this.speaker.edges += instance.prerequisites.length
+    for (const p of instance.prerequisites) {
+      const needed = instance.is.mayRequire.find(({ type }) => type === p.type)!.phase
+      p.dependents.set(instance, needed)
+      if (p.phase < needed) instance.unmet++
+    }
   }
 
-  /** The uncrossed instances that rest on this one, directly or not, in order of sequence. */
-  uncrossedDependents(of: Instance): Instance[] {
-    const found = new Set<Instance>([of])
-    for (let grown = true; grown; ) {
-      grown = false
-      for (const i of this.instances) {
-        if (found.has(i) || i.phase !== Phase.retained || !i.prerequisites.some((p) => found.has(p))) continue
-        found.add(i)
-        grown = true
+  /**
+   * The uncrossed instances that rest on this one, directly or not, in order of sequence. What is in `found` already is not
+   * visited again.
+   */
+  uncrossedDependents(of: Instance, found = new Set<Instance>()): Instance[] {
+    const dependents: Instance[] = []
+    const frontier = [of]
+    for (let at = frontier.pop(); at !== undefined; at = frontier.pop()) {
+      for (const dependent of at.dependents.keys()) {
+        if (dependent.phase !== Phase.retained || found.has(dependent)) continue
+        found.add(dependent)
+        dependents.push(dependent)
+        frontier.push(dependent)
       }
     }
-    found.delete(of)
-    return [...found].sort((a, b) => a.sequence - b.sequence)
+    return dependents.sort((a, b) => a.sequence - b.sequence)
   }
 
   /** What stays when a newer plan supersedes this one: commands under way, and what they rest on. */
   outlasting(): ReadonlySet<Instance> {
     const kept = new Set<Instance>()
-    const keep = (i: Instance): void => {
-      if (kept.has(i)) return
-      kept.add(i)
-      for (const p of i.prerequisites) keep(p)
+    for (const i of this.instances.values()) {
+      if (i.lease !== undefined && isLive(i) && i.is.kind !== Kind.setpoint) kept.add(i)
     }
-    for (const i of this.instances) if (i.lease !== undefined && isLive(i) && i.is.kind !== Kind.setpoint) keep(i)
+    for (const i of kept) for (const p of i.prerequisites) kept.add(p) // visited in its turn
     return kept
+  }
+
+  /** Completed, not named, and rested on by nothing that stays: what may go where room is needed, the oldest first. */
+  spare(named: ReadonlySet<string>): Instance[] {
+    const left = new Map<Instance, number>()
+    const spare: Instance[] = []
+    const consider = (i: Instance): void => {
+      if ((left.get(i) ?? i.dependents.size) === 0 && isCompleted(i) && !named.has(i.id)) spare.push(i)
+    }
+    for (const i of this.instances.values()) consider(i)
+    for (const i of spare) {
+      for (const p of i.prerequisites) {
+        left.set(p, (left.get(p) ?? p.dependents.size) - 1)
+        consider(p) // walked in its turn
+      }
+    }
+    return spare
   }
 
   /** Ended without completing, or replaced: nothing will ask for it once nothing rests on it. */
@@ -94,15 +127,13 @@ export class Plan {
     return this.over ? !isLive(i) : isEnded(i.phase) || (isCompleted(i) && this.members.get(i.id) !== i)
   }
 
-  /** Takes out what is done and what nothing that stays rests on; dependents come before what they rest on. */
-  prune(): readonly Instance[] {
-    const gone = [...this.instances].filter((i) => i.dependents === 0 && this.isDone(i))
-    for (const i of gone) {
-      this.instances.delete(i)
-      if (this.members.get(i.id) === i) this.members.delete(i.id)
-      for (const p of i.prerequisites) if (--p.dependents === 0 && this.isDone(p)) gone.push(p) // walked in its turn
-    }
-    return gone
+  /** Takes one out, on which nothing rests. */
+  remove(i: Instance): void {
+    this.instances.delete(i.sequence)
+    if (this.members.get(i.id) === i) this.members.delete(i.id)
+    this.speaker.instances--
+    this.speaker.edges -= i.prerequisites.length
+    for (const p of i.prerequisites) p.dependents.delete(i)
   }
 }
 
@@ -126,7 +157,4 @@ export const isAction = (kind: Kind): boolean => kind === Kind.command || kind =
 export const movesVehicle = (kind: Kind): boolean => isAction(kind) || kind === Kind.handoff
 
 /** The id of an instance of the plan that the core still knows. */
-export function idOf(plan: Plan, sequence: number): string | undefined {
-  for (const i of plan.instances) if (i.sequence === sequence) return i.id
-  return undefined
-}
+export const idOf = (plan: Plan, sequence: number): string | undefined => plan.instances.get(sequence)?.id

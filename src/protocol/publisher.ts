@@ -2,6 +2,7 @@
 
 import type { Reason } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { clipped, fitted } from './message.ts'
 import { type Instance, idOf } from './plan.ts'
 import type { Publication } from './port.ts'
 import { detailWords, outcome } from './verdict.ts'
@@ -48,7 +49,10 @@ export class Publisher {
   outcome(instance: Instance, reason: Reason, detail: number | string | undefined): void {
     const nameOf = (sequence: number): string | undefined => idOf(instance.plan, sequence)
     const words = detailWords(this.catalog, instance.is, reason, detail, nameOf)
-    this.publish(`outcome/${instance.plan.speaker.agent.name}`, outcome(instance, this.wall(), reason, words))
+    this.publish(
+      `outcome/${instance.plan.speaker.agent.name}`,
+      outcome(instance, this.wall(), reason, words && clipped(words)),
+    )
   }
 
   /** For people: what is said of a component, or by the companion itself. */
@@ -60,7 +64,8 @@ export class Publisher {
       generation: about.generation,
       sequence: about.sequence,
     }
-    this.publish('notice', { v: 1, ...component, at: this.wall(), ...value })
+    const whole = { v: 1, ...component, at: this.wall(), ...value }
+    this.publish('notice', fitted(whole, ['faults', 'rules', 'fields', 'text']))
   }
 
   log(level: LogEvent['level'], event: string, about: Readonly<Record<string, unknown>>): void {

@@ -5,7 +5,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { packetDigest, type Response, readResponse } from '../response/response.ts'
 import type { Speaker } from './agent.ts'
 import type { Control } from './control.ts'
-import type { Plan } from './plan.ts'
+import type { Instance, Plan } from './plan.ts'
 import type { Publication } from './port.ts'
 import type { Session } from './session.ts'
 
@@ -28,6 +28,8 @@ export interface Accepted {
   readonly snapshot: number
   /** The live plan that it recovers; undefined when it starts one. */
   readonly recovers: Plan | undefined
+  /** Completed components of that plan that make room for it. */
+  readonly spare: readonly Instance[]
 }
 
 /** Refused, accepted, or the verdict on an accepted packet once more. */
@@ -67,8 +69,9 @@ export function judgeWhole(
   }
   const recovers = response.recovers === undefined ? undefined : livePlan(speaker, response.recovers)
   if (response.recovers !== undefined && recovers === undefined) return refuse('no_such_plan', undefined, response)
-  if (!fits(session, speaker, response, recovers)) return refuse('no_capacity', undefined, response)
-  return { accepted: { packet, speaker, response, snapshot, recovers } }
+  const room = roomFor(speaker, response, recovers)
+  if ('lacking' in room) return refuse('no_capacity', room.lacking, response)
+  return { accepted: { packet, speaker, response, snapshot, recovers, spare: room.spare } }
 }
 
 /** This agent's live plan under the id of its starting response, or under its whole name. */
@@ -77,15 +80,44 @@ function livePlan(speaker: Speaker, named: string): Plan | undefined {
   return plan !== undefined && !plan.over && (named === plan.response || named === plan.name) ? plan : undefined
 }
 
-/** A response that starts a plan takes the room of the one that it supersedes; a recovery comes beside what there is. */
-function fits(session: Session, speaker: Speaker, { components }: Response, recovers: Plan | undefined): boolean {
-  const free = session.core.capacity()
-  const older = recovers === undefined ? speaker.plan : undefined
-  const kept = older?.outlasting()
-  const leaving = [...(older?.instances ?? [])].filter((i) => !kept?.has(i))
-  const edges = components.reduce((sum, c) => sum + c.requires.length, 0)
-  return (
-    components.length <= free.instances + leaving.length &&
-    edges <= free.edges + leaving.reduce((sum, i) => sum + i.prerequisites.length, 0)
-  )
+/**
+ * In what is the agent's own, whatever others hold: a response that starts a plan takes the room of the one that it supersedes;
+ * a recovery comes beside what there is, and where that is too much, the oldest of what is completed goes.
+ */
+function roomFor(
+  speaker: Speaker,
+  { components }: Response,
+  recovers: Plan | undefined,
+): { readonly spare: readonly Instance[] } | { readonly lacking: string } {
+  const { quota, plan } = speaker
+  const edges = components.reduce((sum, { requires }) => sum + requires.length, 0)
+  let over = speaker.instances + components.length - quota.instances
+  let overEdges = speaker.edges + edges - quota.edges
+  const isOver = (): boolean => over > 0 || overEdges > 0
+  const leave = (i: Instance): void => {
+    over--
+    overEdges -= i.prerequisites.length
+  }
+  const spare: Instance[] = []
+  if (recovers === undefined && plan !== undefined) {
+    const kept = plan.outlasting()
+    for (const i of plan.instances.values()) if (!kept.has(i)) leave(i)
+  } else if (recovers !== undefined && isOver()) {
+    const named = new Set(components.flatMap(({ requires }) => requires))
+    for (const i of recovers.spare(named)) {
+      if (!isOver()) break
+      leave(i)
+      spare.push(i)
+    }
+  }
+  if (!isOver()) return { spare }
+  const used = (what: string, most: number, excess: number, asked: number): string =>
+    `${what}: ${most + excess - asked} of ${most} in use, ${asked} more asked for`
+  const { instances } = quota
+  return {
+    lacking:
+      over > 0
+        ? used('instances', instances, over, components.length)
+        : used('prerequisites', quota.edges, overEdges, edges),
+  }
 }

@@ -40,6 +40,11 @@ export class Resources {
   }
 
   isFenced(name: string, snapshot: number): boolean {
-    return snapshot <= (this.#fence.get(name) ?? 0)
+    return snapshot <= this.fenceOf(name)
+  }
+
+  /** The newest snapshot that may not use it; 0 where there is none. */
+  fenceOf(name: string): number {
+    return this.#fence.get(name) ?? 0
   }
 }

@@ -7,9 +7,11 @@
 import { createHash } from 'node:crypto'
 import { Phase, Reason } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { catalogValue } from '../catalog/published.ts'
 import type { Owed } from './aftermath.ts'
 import { readContext } from './context.ts'
 import { Control } from './control.ts'
+import { fitted } from './message.ts'
 import { type Order, readOrder } from './operator.ts'
 import type { Instance } from './plan.ts'
 import type { Acknowledgement, Journal, Publication, Report } from './port.ts'
@@ -19,7 +21,6 @@ import { Silence } from './silence.ts'
 import { snapshotValue } from './snapshot.ts'
 import { Stall } from './stall.ts'
 import type { Takeover } from './takeover.ts'
-import { catalogValue } from './verdict.ts'
 
 export type { LogEvent } from './publisher.ts'
 
@@ -35,6 +36,8 @@ export interface RuntimeOptions extends Pick<Lasting, 'catalog' | 'core' | 'port
 
 /** Between two requests of the mode, ms. */
 const ASK_MS = 100
+/** So many `control` in which only what is pending differs are told in one second; the newest is always told in the end. */
+const PENDING_TOLD_MAX = 4
 
 /** Why a session ended. */
 type SessionEnd = 'restart' | 'trap' | 'reboot'
@@ -54,8 +57,8 @@ export class Runtime {
   #stopping = false
   #preflight: string | undefined
   #healthy = true
-  /** Which `control` was published last. */
-  #told = { n: -1, session: '', asked: '' }
+  /** Which `control` was published last, and how often for what is pending alone since when. */
+  #told = { n: -1, session: '', changes: 0, since_ms: Number.NEGATIVE_INFINITY, times: 0 }
   /** Of the last step that was judged whole. */
   #now_ms = 0
 
@@ -187,6 +190,14 @@ export class Runtime {
     this.#publisher.notice(undefined, { kind, severity: 'warning', text: `${kind}/${name} refused: ${why}` })
   }
 
+  #tellFlaw(why: string): void {
+    this.#publisher.notice(undefined, {
+      kind: 'operator',
+      severity: 'warning',
+      text: `operator/pause taken, though ${why}`,
+    })
+  }
+
   #unsaved(why: string): void {
     this.#publisher.log('error', 'journal', { why })
     const text = `not on the disk: ${why}; it holds until the companion ends, and nothing irreversible crosses`
@@ -286,12 +297,15 @@ export class Runtime {
     this.#publisher.log('info', 'order', { verb: order.verb })
     switch (order.verb) {
       case 'pause':
-        return this.#control.pause()
+        this.#control.pause()
+        if (order.flaw !== undefined) this.#tellFlaw(order.flaw)
+        return
       case 'resume':
         this.#round.flight.takeover.resumed(now_ms)
         return this.#control.resume()
       case 'revoke':
-        return this.#control.revoke(order.agent)
+        this.#control.revoke(order.agent)
+        return this.#round.dispatch.revoke(this.#round.session.speakers.get(order.agent)!)
       case 'restore':
         return this.#control.restore(order.agent)
       case 'clear':
@@ -375,18 +389,24 @@ export class Runtime {
     this.#publisher.publish('catalog', catalogValue(this.#catalog, environment), true)
   }
 
-  /** `control`, when anything in it has changed. What is pending counts: an answer names the counter that it saw. */
+  /**
+   * `control`, when anything in it has changed. What is pending does not count: an answer names its digest, and an agent that
+   * asks as fast as it may must not outrun whoever decides about something else. It is told four times a second at most.
+   */
   #tellControl(now_ms: number): void {
     const { session } = this
     const { consents } = this.#round.flight
-    const asked = consents.pending.map(({ id, rules }) => [id, ...rules]).join()
-    if (asked !== this.#told.asked) this.#control.changed()
     const { n, paused, pilotControl: pilot_control, revoked, intents } = this.#control
+    const { changes } = consents
+    const told = this.#told
+    const isSame = told.n === n && told.session === session
+    const { since_ms, times } = now_ms - told.since_ms < 1000 ? told : { since_ms: now_ms, times: 0 }
+    if (isSame && (told.changes === changes || times === PENDING_TOLD_MAX)) return
+    this.#told = { n, session, changes, since_ms, times: isSame ? times + 1 : times }
     const { uncertain } = intents
-    if (this.#told.n === n && this.#told.session === session) return
-    this.#told = { n, session, asked }
     const pending = consents.pending.map((consent) => consents.shown(consent, now_ms, this.#options.wall()))
-    this.#publisher.publish('control', { v: 1, session, n, paused, pilot_control, revoked, pending, uncertain }, true)
+    const value = { v: 1, session, n, paused, pilot_control, revoked, pending, uncertain }
+    this.#publisher.publish('control', fitted(value, ['uncertain', 'revoked']), true)
   }
 
   #takeSnapshot(now_ms: number): void {

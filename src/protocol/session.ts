@@ -5,6 +5,7 @@
 
 import { SNAPSHOTS_MAX } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import { quotaOf } from '../catalog/quota.ts'
 import type { Core } from '../core/core.ts'
 import { Speaker } from './agent.ts'
 import type { Plan } from './plan.ts'
@@ -20,7 +21,8 @@ export class Session {
   constructor(id: string, core: Core, catalog: Catalog) {
     this.id = id
     this.core = core
-    this.speakers = new Map(catalog.agents.map((agent, index) => [agent.name, new Speaker(index, agent)]))
+    const quota = quotaOf(catalog.agents.length)
+    this.speakers = new Map(catalog.agents.map((agent, index) => [agent.name, new Speaker(index, agent, quota)]))
   }
 
   /** The live plans, one an agent at most. */

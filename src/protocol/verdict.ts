@@ -1,7 +1,8 @@
 // Numbers into words: what a core's detail means, and the values of the outgoing messages (PROTOCOL 12 and 14).
 
-import { Kind, type Phase, PhaseWords, Reason, ReasonWords } from '../../build/abi.ts'
+import { Reason, ReasonWords } from '../../build/abi.ts'
 import type { Catalog, ComponentType, StateField } from '../catalog/catalog.ts'
+import { phaseWord } from '../catalog/published.ts'
 import type { Core, SlotValue } from '../core/core.ts'
 import type { Instance } from './plan.ts'
 
@@ -104,61 +105,5 @@ export function outcome(i: Instance, wall_ms: number, reason: Reason, detail: st
     phase: phaseWord(i.phase),
     reason: reason === Reason.none ? undefined : ReasonWords[reason],
     detail,
-  }
-}
-
-export const phaseWord = (phase: Phase): string => PhaseWords[phase]!
-
-/** The value of the retained `catalog` message: what an agent may say. */
-export function catalogValue(catalog: Catalog, environment: string): unknown {
-  const name = (type: number): string => catalog.types[type]!.name
-  const clause = ({ name, text }: { name: string; text: string }) => [name, text]
-  return {
-    v: 1,
-    environment,
-    agents: Object.fromEntries(catalog.agents.map((a) => [a.name, { may: [...a.may].map(name), rate: a.rate }])),
-    types: Object.fromEntries(
-      catalog.types.map((t) => [
-        t.name,
-        {
-          kind: kindWord(t.kind),
-          description: t.description,
-          payload: Object.fromEntries(
-            t.payload.map((f) => [
-              f.name,
-              {
-                type: f.kind,
-                unit: f.unit,
-                min: f.min,
-                max: f.max,
-                max_length: f.maxLength,
-                values: f.values,
-                optional: f.optional || undefined,
-              },
-            ]),
-          ),
-          requires: t.requires.map(name),
-          may_require: Object.fromEntries(t.mayRequire.map((r) => [name(r.type), phaseWord(r.phase)])),
-          clauses: Object.fromEntries([...t.support, ...t.gate].map(clause)),
-        },
-      ]),
-    ),
-    schema: catalog.schema,
-  }
-}
-
-/** Agents know one kind of action; whether it crosses as a command or as setpoints is the catalog's business. */
-export function kindWord(kind: Kind): string {
-  switch (kind) {
-    case Kind.notice:
-      return 'notice'
-    case Kind.report:
-      return 'report'
-    case Kind.request:
-      return 'request'
-    case Kind.handoff:
-      return 'handoff'
-    default:
-      return 'action'
   }
 }

@@ -144,7 +144,7 @@ function shapeComponent(entry: Value): Component | string {
   const requires = entry.get('requires') ?? []
   if (!isArray(requires) || !requires.every((id) => typeof id === 'string'))
     return '.requires: must be an array of texts'
-  if (requires.some((id, i) => requires.indexOf(id) < i)) return '.requires: names one twice'
+  if (new Set(requires).size < requires.length) return '.requires: names one twice'
   return { id, type, payload, requires }
 }
 

@@ -10,25 +10,62 @@ const encoder = new Encoder({ useRecords: false, mapsAsObjects: true, variableMa
  */
 export function encode(value: unknown): Uint8Array {
   if (!isRecord(value)) throw new TypeError('encode: not a map')
-  return encoder.encode(plain(value, 'value'))
+  trail.length = 0
+  return encoder.encode(plain(value))
 }
 
+/** The keys and positions that lead to what is being copied: said only where it is no value of the profile. */
+const trail: (string | number)[] = []
+const where = (): string =>
+  `value${trail.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')}`
+
+/** How many bytes `encode` makes of it at most: linear, and without making them. */
+export function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return head(value.length * 3) + Buffer.byteLength(value)
+  if (typeof value === 'number') return Number.isInteger(value) && value >= 0 && value < 0x10000 ? 3 : 9
+  if (Array.isArray(value)) return value.reduce((sum: number, element) => sum + bytesOf(element), head(value.length))
+  if (typeof value !== 'object' || value === null) return 1
+  let sum = 5
+  for (const [key, element] of value instanceof Map ? value : Object.entries(value)) {
+    if (element !== undefined) sum += bytesOf(key) + bytesOf(element)
+  }
+  return sum
+}
+
+/** Of a text or an array of so many bytes or elements. */
+const head = (length: number): number => (length < 24 ? 1 : length < 0x100 ? 2 : length < 0x10000 ? 3 : 5)
+
 /** A copy that cbor-x writes as we mean it: it would make a float of an integer beyond 32 bits, unless that is a BigInt. */
-function plain(value: unknown, path: string): unknown {
+function plain(value: unknown): unknown {
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw new TypeError(`encode: ${path} is ${value}`)
+    if (!Number.isFinite(value)) throw new TypeError(`encode: ${where()} is ${value}`)
     return Number.isSafeInteger(value) && Math.abs(value) > 0x7fffffff ? BigInt(value) : value
   }
-  // A lone half of a surrogate pair has no UTF-8, and no text of the profile begins with a byte order mark.
-  if (typeof value === 'string') return value.toWellFormed().replace(/^\ufeff+/, '')
+  if (typeof value === 'string') return text(value)
   if (typeof value === 'boolean' || value === null) return value
-  if (Array.isArray(value)) return value.map((element, i) => plain(element, `${path}[${i}]`))
-  if (!isRecord(value)) throw new TypeError(`encode: ${path} is no value of the profile`)
+  if (Array.isArray(value)) {
+    return value.map((element, i) => {
+      trail.push(i)
+      const copy = plain(element)
+      trail.pop()
+      return copy
+    })
+  }
+  if (!isRecord(value)) throw new TypeError(`encode: ${where()} is no value of the profile`)
   const entries: [string, unknown][] = []
   for (const [key, element] of value instanceof Map ? value : Object.entries(value)) {
-    if (element !== undefined) entries.push([plain(key, path) as string, plain(element, `${path}.${key}`)])
+    if (element === undefined) continue
+    trail.push(key)
+    entries.push([text(key), plain(element)])
+    trail.pop()
   }
   return Object.fromEntries(entries)
+}
+
+/** A lone half of a surrogate pair has no UTF-8, and no text of the profile begins with a byte order mark. */
+function text(value: string): string {
+  const whole = value.isWellFormed() ? value : value.toWellFormed()
+  return whole.charCodeAt(0) === 0xfeff ? whole.replace(/^\ufeff+/, '') : whole
 }
 
 function isRecord(value: unknown): value is object {

@@ -553,3 +553,29 @@ test('a longitude among the references of a command moves the short way round', 
     { field: 'home.amsl', value: 1 },
   ])
 })
+
+test('limits are named: agents, and what is published of a catalog', () => {
+  const many = (n: number, line: (i: number) => string) => Array.from({ length: n }, (_, i) => line(i)).join('')
+  const agents = (n: number) =>
+    EXAMPLE.replace(/^agents:\n/m, `agents:\n${many(n, (i) => `  a${i}: { may: [hold] }\n`)}`)
+  expect(problems(agents(15))).toEqual([])
+  expect(problems(agents(16)).join('\n')).toMatch(
+    /^\d+:\d+: agents: has 17 agents, at most 16: each has its own part of what the core holds\. Leave out/,
+  )
+  const described = many(
+    40,
+    (i) => `  t${i}: { kind: report, description: "${'x'.repeat(1600)}", effect: { report: [armed] } }\n`,
+  )
+  expect(problems(`${EXAMPLE}\n${described}`).join('\n')).toMatch(
+    /components: make a `catalog` message of \d+ bytes, at most 65536: shorten descriptions and clauses, or declare fewer/,
+  )
+  const name = (i: number) => `f${i}`.padEnd(64, 'x')
+  const values = Array.from({ length: 60 }, (_, i) => `v${i}`).join(', ')
+  const fields = many(
+    180,
+    (i) => `  ${name(i)}: { from: context, type: enum, values: [${values}, ${'w'.repeat(64)}], max_age: 1s }\n`,
+  )
+  expect(problems(EXAMPLE.replace(/^state:\n/m, `state:\n${fields}`)).join('\n')).toMatch(
+    /state: makes \d+ bytes of a `snapshot`, at most 32768: declare fewer fields, or shorter names/,
+  )
+})

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import mqtt from 'mqtt'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Adapter } from '../../../companion/adapter/adapter.ts'
 import { connectGround, decode, type Ground } from '../../../companion/commands/ground.ts'
@@ -24,6 +25,7 @@ interface Said {
   readonly phase: string
   readonly kind: string
   readonly pilot_control: boolean
+  readonly paused: boolean
   readonly snapshot: string
   readonly unknown: readonly string[]
   readonly state: Readonly<Record<string, unknown>>
@@ -208,6 +210,19 @@ describe('daemon', () => {
     const daemon = await start()
     const { until } = await listen(daemon.brokerPort!)
     expect(await until('control')).toMatchObject({ paused: true, revoked: ['planner'] })
+  })
+
+  it('takes a pause that is empty', async () => {
+    const daemon = await start()
+    const { until } = await listen(daemon.brokerPort!)
+    await until('control', ({ paused }) => !paused)
+    const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${daemon.brokerPort}`)
+    open.push(() => client.endAsync())
+    await client.publishAsync('halo/v1/uav1/operator/pause', '', { qos: 1 })
+    await until('control', ({ paused }) => paused)
+    expect(await until('notice', ({ kind }) => kind === 'operator')).toMatchObject({
+      text: 'operator/pause taken, though malformed: it is empty',
+    })
   })
 
   it('G5: does not act beside another program with its ids, and says so', async () => {

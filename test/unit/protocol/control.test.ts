@@ -50,6 +50,25 @@ describe('the operator (PROTOCOL 10)', () => {
       expect(stage.control.paused).toBe(true)
     })
 
+    it.each([
+      ['empty', []],
+      ['no CBOR', [0xff]],
+      ['another version', encode({ v: 2 })],
+      ['64 KiB of junk', Array(65_536).fill(0x20)],
+    ])('whatever is in it: %s holds, and is told', (_, bytes) => {
+      const stage = new Stage(core).engage()
+      stage.published.push(...stage.runtime.operate('pause', Uint8Array.from(bytes), false, stage.now_ms))
+      expect(stage.lastPhase('g')).toBe('failed paused')
+      expect(stage.control.paused).toBe(true)
+      expect(refusal(stage)).toMatch(/^operator\/pause taken, though malformed: /)
+    })
+
+    it('that is retained holds nothing: a stale one must not stop whoever connects', () => {
+      const stage = new Stage(core).engage()
+      stage.published.push(...stage.runtime.operate('pause', encode({ v: 1 }), true, stage.now_ms))
+      expect(stage.control.paused).toBe(false)
+    })
+
     it('is journalled, and a process starts as it was last journalled', () => {
       const stage = new Stage(core).fly().operate('pause')
       expect(stage.journal).toEqual({ paused: true, pilotControl: false, revoked: [], intents: [] })
@@ -121,9 +140,9 @@ describe('the operator (PROTOCOL 10)', () => {
         stage.published.push(...stage.runtime.operate(verb, bytes, retained, stage.now_ms))
       send('pause', encode({ v: 1 }), true)
       expect(refusal(stage)).toContain('retained_message')
-      send('pause', Uint8Array.of(0xff), false)
+      send('resume', Uint8Array.of(0xff), false)
       expect(refusal(stage)).toContain('malformed')
-      send('pause', encode({ v: 2 }), false)
+      send('resume', encode({ v: 2 }), false)
       expect(refusal(stage)).toContain('malformed')
       stage.operate('explode')
       expect(refusal(stage)).toContain('unknown verb')
@@ -136,6 +155,30 @@ describe('the operator (PROTOCOL 10)', () => {
   })
 
   describe('revoke', () => {
+    it('is taken whatever session and counter it names, and by a message without them', () => {
+      const stage = new Stage(core).engage()
+      stage.operate('revoke', { agent: 'planner', session: 'older', after: 99 })
+      expect(stage.control.revoked).toEqual(['planner'])
+      stage.operate('restore', { agent: 'planner' })
+      const bytes = encode({ v: 1, agent: 'planner' })
+      for (let i = 0; i < 2; i++) {
+        stage.published.push(...stage.runtime.operate('revoke', bytes, false, stage.now_ms))
+        expect(stage.control.revoked).toEqual(['planner'])
+      }
+    })
+
+    it('closes its obligations and ends its plan, which nothing recovers after restore', () => {
+      const stage = new Stage(core).fly()
+      stage.say([range, { ...goto('g', 30), payload: {} }], { response: 'first' })
+      expect(stage.snapshot.obligations).toEqual([])
+      expect(stage.obligations).toHaveLength(1)
+      stage.operate('revoke', { agent: 'planner' }).run(1000)
+      expect(stage.closed).toEqual(['ended'])
+      expect(stage.snapshot).toMatchObject({ plans: [], obligations: [] })
+      stage.operate('restore', { agent: 'planner' })
+      expect(stage.say([notice('n')], { recovers: 'first' })).toMatchObject({ reason: 'no_such_plan' })
+    })
+
     it("ends the agent's leases with their contingency and denies what waits, and nobody else's", () => {
       const stage = new Stage(core, { catalog: twoAgents() }).engage()
       stage.say([plain('status'), plain('hold')], {}, 'scout')

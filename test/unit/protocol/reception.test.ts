@@ -1,19 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { EDGES_MAX, RESPONSE_EDGES_MAX } from '../../../build/abi.ts'
+import { EDGES_MAX } from '../../../build/abi.ts'
 import { loadCore as core } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/response/write.ts'
-import {
-  CHAINED,
-  type ComponentSaid,
-  goto,
-  notice,
-  plain,
-  range,
-  referenceCatalog,
-  SCOUT,
-  Stage,
-  twoAgents,
-} from './stage.ts'
+import { CHAINED, type ComponentSaid, goto, notice, plain, range, referenceCatalog, Stage, twoAgents } from './stage.ts'
 
 describe('a response as a whole (PROTOCOL 4)', () => {
   const many = (count: number, requires: readonly string[] = []): ComponentSaid[] =>
@@ -61,13 +50,12 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     stage.run(61_000, 500)
     return snapshot
   }
+  /** Notices that rest on a flight under way: none of them is completed, so none gives way. */
+  const held = (count: number, round: number): ComponentSaid[] =>
+    many(count).map((c) => ({ ...c, id: `${c.id}-${round}`, requires: ['g'] }))
   const fill = (stage: Stage): unknown => {
-    stage.say(many(256), { response: 'full' })
-    for (let i = 1; i < 4; i++) {
-      stage.run(300)
-      const more = many(256).map((c) => ({ ...c, id: `${c.id}-${i}` }))
-      stage.say(more, { recovers: 'full' })
-    }
+    stage.say([range, goto('g', 200), ...held(254, 0)], { response: 'full' })
+    for (let i = 1; i < 4; i++) stage.run(300).say(held(256, i), { recovers: 'full' })
     stage.run(2000)
     return stage.say([notice('more')], { recovers: 'full' })
   }
@@ -245,34 +233,36 @@ describe('a response as a whole (PROTOCOL 4)', () => {
   it('has no room where there are too many prerequisites, which a new plan takes over', () => {
     const stage = new Stage(core, { catalog: referenceCatalog(CHAINED) }).fly()
     const tied = (round: number): ComponentSaid[] => {
-      const first = many(64).map((c) => ({ ...c, id: `${c.id}-${round}` }))
+      const first = held(62, round)
       const ids = first.map(({ id }) => id)
-      return [...first, ...first.map((c) => ({ ...c, id: `on-${c.id}`, requires: ids }))]
+      return [...first, ...many(62).map((c) => ({ ...c, id: `on-${c.id}-${round}`, requires: ids }))]
     }
-    const verdicts = [stage.say(tied(0), { response: 'tied' })]
+    const flight = [range, goto('g', 200)]
+    const verdicts = [stage.say([...flight, ...tied(0)], { response: 'tied' })]
     for (let round = 1; round < 3; round++) {
       stage.run(300)
       verdicts.push(stage.say(tied(round), { recovers: 'tied' }))
     }
-    const room = EDGES_MAX / RESPONSE_EDGES_MAX
-    expect(verdicts.map(({ accepted }) => accepted)).toEqual(verdicts.map((_, round) => round < room))
-    expect(verdicts.at(-1)).toMatchObject({ reason: 'no_capacity' })
-    expect(stage.run(300).say(tied(0))).toMatchObject({ accepted: true })
+    const each = 62 * 63
+    expect(EDGES_MAX).toBe(8192)
+    expect(verdicts.map(({ accepted }) => accepted)).toEqual([true, true, false])
+    const detail = `prerequisites: ${2 * each + 1} of 8192 in use, ${each} more asked for`
+    expect(verdicts.at(-1)).toMatchObject({ reason: 'no_capacity', detail })
+    expect(stage.run(300).say([...flight, ...tied(0)])).toMatchObject({ accepted: true })
   })
 
   describe('while a command is under way, and what it rests on with it', () => {
     const after = '    wait: 20min\n    uses: flight\n    expires: 10s\n    effect:\n      command: land'
-    const catalog = referenceCatalog(SCOUT, CHAINED, [
-      `    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n${after}`,
-      `    may_require: { notice.operator: released }\n${after}`,
-    ])
-    /** So many responses of another agent fill the core, and a landing rests on 255 notices. */
-    const landing = (others: number): Stage => {
+    /** Of so many agents, one's landing rests on 255 notices. */
+    const landing = (agents: number): Stage => {
+      const others = Array.from({ length: agents - 1 }, (_, i) => `  other_${i}:\n    may: [notice.operator]\n`).join(
+        '',
+      )
+      const catalog = referenceCatalog(['agents:\n', `agents:\n${others}`], CHAINED, [
+        `    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n${after}`,
+        `    may_require: { notice.operator: released }\n${after}`,
+      ])
       const stage = new Stage(core, { catalog }).fly()
-      for (let i = 0; i < others; i++) {
-        const more = many(256).map((c) => ({ ...c, id: `${c.id}-${i}` }))
-        stage.run(300).say(more, i === 0 ? { response: 'full' } : { recovers: 'full' }, 'scout')
-      }
       const chained = many(255).map((c, i) => ({ ...c, requires: i + 64 < 255 ? [`n${i + 64}`] : [] }))
       stage.say([
         ...chained,
@@ -292,15 +282,17 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     }
 
     it('a new plan has no room that they still take', () => {
-      const stage = landing(3)
-      expect(stage.say([notice('more')])).toMatchObject({ accepted: false, reason: 'no_capacity' })
+      const stage = landing(4)
+      const detail = 'instances: 256 of 256 in use, 1 more asked for'
+      expect(stage.say([notice('more')])).toMatchObject({ accepted: false, reason: 'no_capacity', detail })
       land(stage)
       expect(stage.say([notice('more')])).toMatchObject({ accepted: true })
     })
 
     it('a superseded plan takes room until it has ended, and no longer', () => {
       const stage = landing(2)
-      expect(stage.say(many(256), { response: 'next' })).toMatchObject({ accepted: true })
+      const waits = many(255).map((c) => ({ ...c, requires: ['hold'] }))
+      expect(stage.say([plain('hold'), ...waits], { response: 'next' })).toMatchObject({ accepted: true })
       expect(stage.say([notice('more')], { recovers: 'next' })).toMatchObject({ reason: 'no_capacity' })
       land(stage)
       expect(stage.say([notice('more')], { recovers: 'next' })).toMatchObject({ accepted: true })
