@@ -1,8 +1,10 @@
 // npm run bench [-- FIGURE ...] [--time MS] [--quick] [--json FILE]
 // npm run bench -- --check
+// npm run bench -- hostile
 //
 // Measures the figures, all or those that are named, and prints them beside what the paper reports and what this project
 // promises itself. docs/performance.md says what each figure is. --check compares ratios instead, and fails (check.ts).
+// hostile, alone, is what agents can cost each other (hostile.ts); it fails nothing.
 
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -11,6 +13,7 @@ import { CORE_HASH } from '../src/core/wasm.ts'
 import { warm } from '../src/protocol/warmup.ts'
 import { check } from './check.ts'
 import { figures } from './figures.ts'
+import { hostile } from './hostile.ts'
 import { machine, machineWords } from './machine.ts'
 import { head, legend, rate, row } from './table.ts'
 import { type Effort, isLongEnough, type Measured, measure, once } from './work.ts'
@@ -30,7 +33,8 @@ const effort: Effort = {
   warmup_ms: values.quick ? 20 : 300,
 }
 if (!(effort.time_ms > 0)) throw new RangeError(`--time must be a number of ms above 0, got ${values.time}`)
-for (const name of positionals) {
+const isHostile = positionals.length === 1 && positionals[0] === 'hostile'
+for (const name of isHostile ? [] : positionals) {
   if (!(name in figures))
     throw new RangeError(`no figure is named ${name}: there are ${Object.keys(figures).join(', ')}`)
 }
@@ -51,6 +55,8 @@ console.log(`${machineWords}\ncore ${made.core.slice(0, 16)}, commit ${made.comm
 warm()
 if (values.check) {
   process.exitCode = check(console.log) ? 0 : 1
+} else if (isHostile) {
+  await hostile(values.time === undefined ? 3000 : effort.time_ms, console.log)
 } else {
   if (values.quick)
     console.log('--quick: few samples, short warm-up. Read the medians; the rest is not to be quoted.\n')
