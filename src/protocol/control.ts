@@ -2,7 +2,10 @@
 // outlives a session.
 
 import { Intents } from './intent.ts'
-import type { Journal } from './port.ts'
+import type { Journal, JournalEntry } from './port.ts'
+
+/** A disk that has not answered for so long is told of as one that takes nothing. */
+const UNANSWERED_MS = 2000
 
 export class Control {
   /** Of irreversible actions. */
@@ -14,6 +17,10 @@ export class Control {
   #pilotControl: boolean
   /** +1 at every change: a verb names the one it has seen, so no stale or replayed message undoes a newer one. */
   #n = 0
+  /** The newest entry, until the journal has told what became of it. */
+  #unanswered: JournalEntry | undefined
+  /** Since when something is unanswered, ms; infinite once that was told. */
+  #since_ms: number | undefined
 
   /** `unsaved` hears of a change that is not on the disk. It stands all the same, until the process ends. */
   constructor(journal: Journal, unsaved: (why: string) => void) {
@@ -78,16 +85,39 @@ export class Control {
     this.#n++
   }
 
-  #keep(): boolean {
-    this.#n++
-    try {
-      const { revoked, intents } = this
-      this.#journal.write({ paused: this.#paused, pilotControl: this.#pilotControl, revoked, intents: intents.all })
-      return true
-    } catch (error) {
+  /** The journal has written this entry or a newer one; `problem`: it could not. */
+  journalled(entry: JournalEntry, problem: string | undefined): void {
+    if (problem === undefined) this.intents.written(entry.intents)
+    else {
+      this.intents.refuse(entry.intents)
       // A full disk must not end a flight: what the operator or the pilot said holds without it.
-      this.#unsaved((error as Error).message)
-      return false
+      this.#unsaved(problem)
     }
+    // An older entry's fate says that the disk answers; the newest is still awaited.
+    this.#since_ms = undefined
+    if (entry === this.#unanswered) this.#unanswered = undefined
+  }
+
+  /** A disk that says nothing is told of like one that refuses, and what waits for it does not happen. */
+  judgeJournal(now_ms: number): void {
+    if (this.#unanswered === undefined) return
+    this.#since_ms ??= now_ms
+    if (now_ms - this.#since_ms < UNANSWERED_MS) return
+    this.#since_ms = Infinity
+    this.#unsaved(`the disk has not answered for ${UNANSWERED_MS / 1000} s`)
+    // What never leaves must not be found open by the next process.
+    if (this.intents.refuse(this.intents.all)) this.#write()
+  }
+
+  #keep(): void {
+    this.#n++
+    this.#write()
+  }
+
+  #write(): void {
+    const { revoked, intents } = this
+    const entry = { paused: this.#paused, pilotControl: this.#pilotControl, revoked, intents: intents.all }
+    this.#unanswered = entry
+    this.#journal.write(entry)
   }
 }

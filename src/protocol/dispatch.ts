@@ -139,27 +139,31 @@ export class Dispatch implements Enforced {
 
   /**
    * The core's verdict. Rules are asked about what it would allow, and it is asked again behind them (PROTOCOL 13). An
-   * irreversible intent goes to the disk first; that takes its time, so the gate is asked in the next step, as late as ever.
+   * irreversible intent is on the disk first; that takes its time, so the gate is asked when it is there, as late as ever.
    */
   #gate(instance: Instance, barriers: number, now_ms: number): Verdict | undefined {
     const { core, takeover } = this.#flight
     const { intents } = this.#control
-    const awaited = takeover.doubted
-      ? movesVehicle(instance.is.kind)
-      : takeover.awaitsMode(now_ms) && isGuarded(instance)
-    if (awaited) return this.#awaitMode(instance, barriers, now_ms)
-    const intends = isIrreversible(instance) && !intents.isOpen(instance)
-    if (this.enforcement !== undefined || intends) {
-      const rehearsed = core.rehearse(instance.sequence, barriers, now_ms)
-      if (rehearsed.decision !== 'allow') return rehearsed
-      if (this.enforcement?.mayCross(instance, now_ms) === false) return undefined
-    }
-    if (!intends) return core.gate(instance.sequence, barriers, now_ms, stamp(now_ms))
     const { is, plan, sequence } = instance
-    const payload = payloadByName(is, core.payload(sequence))
-    if (intents.open(instance, { agent: plan.speaker.agent.name, type: is.name, payload })) return undefined
-    const denied = core.gate(sequence, barriers | Barrier.uncertain_outcome, now_ms, stamp(now_ms))
-    return denied.decision === 'allow' ? denied : { ...denied, detail: 'the journal cannot be written' }
+    const awaited = takeover.doubted ? movesVehicle(is.kind) : takeover.awaitsMode(now_ms) && isGuarded(instance)
+    if (awaited) return this.#awaitMode(instance, barriers, now_ms)
+    if (intents.isRefused(instance)) {
+      const denied = core.gate(sequence, barriers | Barrier.uncertain_outcome, now_ms, stamp(now_ms))
+      return denied.decision === 'allow' ? denied : { ...denied, detail: 'the journal cannot be written' }
+    }
+    const intends = isIrreversible(instance) && !intents.isDurable(instance)
+    const waits = intents.isOpen(instance) && intends
+    if (this.enforcement !== undefined || intends) {
+      const rehearsed = core.rehearse(sequence, barriers, now_ms)
+      if (rehearsed.decision !== 'allow') return rehearsed
+      if (!waits && this.enforcement?.mayCross(instance, now_ms) === false) return undefined
+    }
+    if (!intends) return core.gate(sequence, barriers, now_ms, stamp(now_ms))
+    if (!waits) {
+      const payload = payloadByName(is, core.payload(sequence))
+      intents.open(instance, { agent: plan.speaker.agent.name, type: is.name, payload })
+    }
+    return undefined
   }
 
   /** The mode is to be heard first: what comes before the world in the gate's order decides, and everything else waits. */

@@ -4,13 +4,17 @@
 import type { Intent } from './port.ts'
 
 export class Intents {
-  /** Of this session: under way, by whoever it is of. */
+  /** Of this session: about to cross or under way, by whoever it is of. */
   readonly #open = new Map<object, Intent>()
+  /** Those of them that the disk has. */
+  readonly #durable = new Set<Intent>()
+  /** Of whom the disk has not taken the intent: they must not happen. */
+  readonly #refused = new WeakSet<object>()
   #uncertain: readonly Intent[]
-  readonly #keep: () => boolean
+  readonly #keep: () => void
 
-  /** `found` were open or uncertain when the process before this one ended. `keep` is false where the disk did not take it. */
-  constructor(found: readonly Intent[], keep: () => boolean) {
+  /** `found` were open or uncertain when the process before this one ended. `keep` hands all of it to the journal. */
+  constructor(found: readonly Intent[], keep: () => void) {
     this.#uncertain = found
     this.#keep = keep
   }
@@ -38,24 +42,49 @@ export class Intents {
     return this.#open.has(of)
   }
 
-  /** False: it is not on the disk, so it must not happen. */
-  open(of: object, intent: Intent): boolean {
+  /** The disk has it: it may happen. */
+  isDurable(of: object): boolean {
+    const intent = this.#open.get(of)
+    return intent !== undefined && this.#durable.has(intent)
+  }
+
+  /** The disk does not take it: it must not happen. */
+  isRefused(of: object): boolean {
+    return this.#refused.has(of)
+  }
+
+  open(of: object, intent: Intent): void {
     this.#open.set(of, intent)
-    if (this.#keep()) return true
-    this.#open.delete(of)
-    return false
+    this.#keep()
+  }
+
+  /** The disk has these, and whatever else an entry held. */
+  written(intents: readonly Intent[]): void {
+    const open = new Set(this.#open.values())
+    for (const intent of intents) if (open.has(intent)) this.#durable.add(intent)
+  }
+
+  /** The disk has not taken an entry with these. True where one of them was waiting for it. */
+  refuse(intents: readonly Intent[]): boolean {
+    let waited = false
+    for (const [of, intent] of this.#open) {
+      if (!intents.includes(intent) || this.#durable.has(intent)) continue
+      this.#open.delete(of)
+      this.#refused.add(of)
+      waited = true
+    }
+    return waited
   }
 
   /** It is known what became of it: it took effect, was refused, or never left. */
   settle(of: object): void {
-    if (this.#open.delete(of)) this.#keep()
+    if (this.#close(of) !== undefined) this.#keep()
   }
 
   /** Nobody knows, and nobody will tell. */
   doubt(of: object): void {
-    const intent = this.#open.get(of)
+    const intent = this.#close(of)
     if (intent === undefined) return
-    this.#open.delete(of)
     this.#uncertain = [...this.#uncertain, intent]
     this.#keep()
   }
@@ -65,5 +94,13 @@ export class Intents {
     if (!this.isUncertain(type)) return
     this.#uncertain = this.#uncertain.filter((intent) => intent.type !== type)
     this.#keep()
+  }
+
+  #close(of: object): Intent | undefined {
+    const intent = this.#open.get(of)
+    if (intent === undefined) return undefined
+    this.#open.delete(of)
+    this.#durable.delete(intent)
+    return intent
   }
 }

@@ -55,7 +55,9 @@ export interface Publication {
 
 /**
  * What outlives the process: pause, the latch, revoked agents, and what of the irreversible has no known outcome (PROTOCOL 8,
- * 10, 11). `write` is synced before it returns, and throws where the entry is not durable.
+ * 10, 11). `write` takes the entry and returns at once: no disk is on the path of a stop. `Runtime.journalled` is told in a
+ * later call what became of it. An entry holds all that the one before it held, so one that still waits when the next comes
+ * need not be written: it shares the fate of the next.
  */
 export interface Journal {
   read(): JournalEntry | undefined

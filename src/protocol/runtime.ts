@@ -14,7 +14,7 @@ import { Control } from './control.ts'
 import { fitted } from './message.ts'
 import { type Order, readOrder } from './operator.ts'
 import type { Instance } from './plan.ts'
-import type { Acknowledgement, Journal, Publication, Report } from './port.ts'
+import type { Acknowledgement, Journal, JournalEntry, Publication, Report } from './port.ts'
 import { type LogEvent, Publisher } from './publisher.ts'
 import { beginRound, type Lasting, type Round } from './round.ts'
 import { Silence } from './silence.ts'
@@ -184,6 +184,14 @@ export class Runtime {
     })
   }
 
+  /**
+   * The journal has made this entry durable, or a newer one that holds all of it; `problem` says why it could not. What is
+   * irreversible waits for it (PROTOCOL 8); nothing else does.
+   */
+  journalled(entry: JournalEntry, problem: string | undefined, now_ms: number): Publication[] {
+    return this.#step(now_ms, () => this.#control.journalled(entry, problem))
+  }
+
   /** What a trusted person said and the engine does not take is told to people, under the topic on which it came. */
   #refuse(kind: 'context' | 'operator', name: string, why: string): void {
     this.#publisher.log('warn', `${kind} refused`, { name, why })
@@ -255,6 +263,7 @@ export class Runtime {
     dispatch.offerAll(now_ms) // all `done` have been judged
     aftermath.settle(now_ms) // `then` is decided last
     if (dispatch.leases.length === 0) aftermath.restOnGround(now_ms)
+    this.#control.judgeJournal(now_ms)
     dispatch.enforcement?.judgeFinished(now_ms)
     ledger.tidy(now_ms)
     if (schedule.isDue(now_ms)) this.#takeSnapshot(now_ms)

@@ -7,7 +7,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts'
 import type { Core, CoreFactory, CoreFrame } from '../../src/core/core.ts'
 import { CORE_HASH, loadCore } from '../../src/core/wasm.ts'
 import { modeMessage } from '../../src/profile/profile.ts'
-import type { Journal, Port, Publication } from '../../src/protocol/port.ts'
+import type { JournalEntry, Port, Publication } from '../../src/protocol/port.ts'
 import { Runtime } from '../../src/protocol/runtime.ts'
 import { encode } from '../../src/response/write.ts'
 import type { Input, Observer } from './observer.ts'
@@ -79,7 +79,11 @@ class Death extends Error {}
 interface Surroundings {
   readonly catalog: Catalog
   readonly sabotage: Sabotage
-  readonly journal: Journal
+  readonly journal: {
+    read(): JournalEntry | undefined
+    /** `done` comes later, with what the disk has against it, and never to a process that has died meanwhile. */
+    write(entry: JournalEntry, done: (problem: string | undefined) => void): void
+  }
   readonly random: () => Uint8Array
   /** The world's time, ms. */
   readonly now: () => number
@@ -151,7 +155,8 @@ export class Companion {
       },
       journal: {
         read: () => around.journal.read(),
-        write: (entry) => this.#pass('write', () => around.journal.write(entry)),
+        write: (entry) =>
+          this.#pass('write', () => around.journal.write(entry, (problem) => this.#journalled(entry, problem))),
       },
       random: around.random,
       wall: around.wall,
@@ -278,6 +283,12 @@ export class Companion {
       this.#turn({ kind: 'context', map, retained }, () => {
         this.#take(this.#runtime.context('map', encode({ v: 1, value: map }), retained, received_ms, this.#clock()))
       })
+    })
+  }
+
+  #journalled(entry: JournalEntry, problem: string | undefined): void {
+    this.#read(() => {
+      this.#turn({ kind: 'tick' }, () => this.#take(this.#runtime.journalled(entry, problem, this.#clock())))
     })
   }
 

@@ -63,6 +63,8 @@ const GROUND_STATION = 255
 const ATTITUDE = 30
 const COMMAND_ACK = 77
 const DO_GRIPPER = 211
+/** The companion hears in a later turn that an entry is on the disk, and what happens meanwhile does not wait. */
+const DISK_MS = 3
 const EPOCH_MS = 1_700_000_000_000
 
 /** Flies one schedule and returns what was wrong with it; it stops at the first turn with a finding. */
@@ -243,9 +245,13 @@ class World {
       sabotage: this.#options.sabotage ?? {},
       journal: {
         read: () => this.#journal,
-        write: (entry) => {
-          if (this.#isFull) throw new Error('no space left on device')
-          this.#journal = entry
+        write: (entry, done) => {
+          const problem = this.#isFull ? 'no space left on device' : undefined
+          if (problem === undefined) this.#journal = entry
+          const writer = this.#companion
+          this.#later(DISK_MS, () => {
+            if (this.#companion === writer) done(problem)
+          })
         },
       },
       random: () => this.#ids.bytes(8),

@@ -78,6 +78,19 @@ describe('the operator (PROTOCOL 10)', () => {
       expect(verdict.components[1].reason).toBe('paused')
     })
 
+    it('stops in the step in which it is heard, however slow the disk is, and streams go on meanwhile', () => {
+      const stage = new Stage(core, { catalog: twoAgents() }).engage()
+      stage.disk_ms = 1500
+      const before = stage.setpoints().length
+      stage.operate('revoke', { agent: 'scout' }).run(200)
+      expect(stage.setpoints().length - before).toBeGreaterThanOrEqual(2)
+      stage.operate('pause')
+      expect(stage.modesSent(stage.now_ms)).toEqual(['HOLD'])
+      expect(stage.journal).toBeUndefined()
+      stage.run(3000)
+      expect(stage.journal).toEqual({ paused: true, pilotControl: false, revoked: ['scout'], intents: [] })
+    })
+
     it('is lifted by resume', () => {
       const stage = new Stage(core).fly().operate('pause').operate('resume')
       expect(stage.control.paused).toBe(false)

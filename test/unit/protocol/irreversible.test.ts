@@ -131,6 +131,33 @@ describe('an irreversible action (PROTOCOL 8)', () => {
     expect(uncertain(stage)).toEqual([])
   })
 
+  it('G3: waits for a slow disk, is denied meanwhile like any other, and leaves when its intent is there', () => {
+    const stage = aloft({ obeys: true })
+    stage.disk_ms = 1500
+    stage.say([release])
+    expect(releases(stage.run(1490))).toBe(0)
+    expect(stage.journal).toBeUndefined()
+    expect(releases(stage.run(10))).toBe(1)
+    expect(stage.journal?.intents).toEqual([INTENT])
+    stage.run(100).say([plain('release', 'again')])
+    stage.run(1000).set({ 'velocity.north': 5 })
+    expect(stage.lastPhase('again')).toBe('blocked unsupported')
+    expect(releases(stage.set({ 'velocity.north': 0 }).run(4000))).toBe(1)
+    expect(stage.journal?.intents).toEqual([])
+  })
+
+  it('G5: is denied where the disk says nothing for 2 s, which is told, and leaves no word of it for the next process', () => {
+    const stage = aloft()
+    stage.disk_ms = 5000
+    stage.say([release])
+    expect(stage.run(1990).lastPhase('release')).not.toMatch(/^blocked/)
+    expect(stage.run(20).lastPhase('release')).toBe('blocked uncertain_outcome')
+    expect(stage.values('notice').at(-1)).toMatchObject({ kind: 'journal', severity: 'critical' })
+    expect(releases(stage.run(8000))).toBe(0)
+    expect(stage.journal?.intents).toEqual([])
+    expect(stage.values('notice').filter(({ kind }) => kind === 'journal')).toHaveLength(1)
+  })
+
   it('G5: is denied where the disk does not take its intent, and nothing else is', () => {
     const stage = aloft({ obeys: true })
     stage.full = true

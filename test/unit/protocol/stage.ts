@@ -112,6 +112,8 @@ export class Stage {
   down = false
   /** The disk takes nothing more. */
   full = false
+  /** How long the disk takes for an entry; its answer is heard at the first tick after that. */
+  disk_ms = 0
   /** Telemetry flows: every field of the world is observed again each 50 ms. */
   streaming = true
   /** Answers every COMMAND_LONG with this result after 10 ms, and shows a mode or arming that it asks for after 30 ms. */
@@ -150,8 +152,8 @@ export class Stage {
       journal: {
         read: () => this.journal,
         write: (entry) => {
-          if (this.full) throw new Error('no space left on device')
-          this.journal = entry
+          if (this.disk_ms === 0 && !this.full) this.journal = entry
+          this.later(this.disk_ms, () => this.#written(entry))
         },
       },
       random: () => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, ++this.#sessions),
@@ -372,6 +374,12 @@ export class Stage {
   #generation(agent: string): number {
     const accepted = this.values(`verdict/${agent}`).filter((v) => v.accepted)
     return Math.max(0, ...accepted.map((v) => v.generation))
+  }
+
+  #written(entry: JournalEntry): void {
+    if (!this.full) this.journal = entry
+    const problem = this.full ? 'no space left on device' : undefined
+    this.#take(this.runtime.journalled(entry, problem, this.now_ms))
   }
 
   #send(frame: CoreFrame): boolean {
