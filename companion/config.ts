@@ -42,7 +42,13 @@ export interface Config {
   readonly maxSpeed: number
   /** A broker to connect to, with absolute paths of certificates, or one of our own to open at `host:port`. */
   readonly mqtt:
-    | { readonly url: string; readonly protocol: 4 | 5; readonly certificates: CertificateFiles }
+    | {
+        readonly url: string
+        readonly protocol: 4 | 5
+        readonly certificates: CertificateFiles
+        /** As whom the connection for agents is made, where that is somebody else. */
+        readonly agents?: { readonly url: string; readonly certificates: CertificateFiles }
+      }
     | { readonly embedded: string }
   /** Absolute path of the journal. */
   readonly journal: string
@@ -69,22 +75,38 @@ const address = z.string().refine((text) => isAddress(text), 'must be host:port,
 
 const path = z.string().min(1, 'must be the path of a file')
 
+const brokerUrl = z
+  .string()
+  .refine((text) => /^(mqtts?|wss?):\/\/[^/]+/.test(text), 'must be mqtt://host:port, mqtts://, ws:// or wss://')
+
+const agents = z.strictObject({ url: brokerUrl.optional(), cert: path.optional(), key: path.optional() })
+
 const mqtt = z
   .strictObject({
-    url: z
-      .string()
-      .refine((text) => /^(mqtts?|wss?):\/\/[^/]+/.test(text), 'must be mqtt://host:port, mqtts://, ws:// or wss://')
-      .optional(),
+    url: brokerUrl.optional(),
     protocol: z.union([z.literal(4), z.literal(5)], 'must be 4 (MQTT 3.1.1) or 5').optional(),
     ca: path.optional(),
     cert: path.optional(),
     key: path.optional(),
+    agents: agents.optional(),
     embedded: address.optional(),
+    allow_open: z.boolean().default(false),
   })
   .refine(({ url, embedded }) => (url === undefined) !== (embedded === undefined), 'needs either `url` or `embedded`')
   .refine(({ protocol, embedded }) => protocol === undefined || embedded === undefined, {
     message: 'the embedded broker speaks 3.1.1 only: leave this key out',
     path: ['protocol'],
+  })
+  .refine(({ agents, embedded }) => agents === undefined || embedded === undefined, {
+    message: 'the embedded broker knows the companion: leave this key out',
+    path: ['agents'],
+  })
+  .refine(({ embedded, allow_open }) => embedded === undefined || allow_open || isLoopback(embedded), {
+    message:
+      'reaches beyond this machine, and the embedded broker has no access list and no encryption: anyone on that network could ' +
+      'speak as an agent, the ground or the operator. Bind to 127.0.0.1, or use a broker that has both (examples/deploy), or ' +
+      'accept that with `mqtt.allow_open: true`',
+    path: ['embedded'],
   })
   .superRefine((broker, context) => {
     // A file that would not be used is a connection that is less than its author thinks.
@@ -92,10 +114,14 @@ const mqtt = z
       context.addIssue({ code: 'custom', path: [key], message, input: broker })
     if (broker.cert !== undefined && broker.key === undefined) report('cert', 'needs `key` beside it')
     if (broker.key !== undefined && broker.cert === undefined) report('key', 'needs `cert` beside it')
+    const own = broker.agents
+    if ((own?.cert === undefined) !== (own?.key === undefined)) report('agents', 'needs `cert` and `key`, or neither')
     if (broker.url !== undefined && isEncrypted(broker.url)) return
     for (const key of CERTIFICATES) {
       if (broker[key] !== undefined) report(key, 'needs an encrypted `url`: mqtts:// or wss://')
     }
+    const { cert, key } = broker.agents ?? {}
+    if (cert !== undefined || key !== undefined) report('agents', 'needs an encrypted `url`: mqtts:// or wss://')
   })
 
 const byte = z.int('must be an integer')
@@ -151,6 +177,7 @@ const KEYS: readonly string[] = [
   ...Object.keys(mavlink.shape),
   ...Object.keys(mavlink.shape.signing.unwrap().shape),
   ...Object.keys(mqtt.shape),
+  ...Object.keys(agents.shape),
   'level',
 ]
 
@@ -200,9 +227,13 @@ export function parseConfig(text: string, file: string): Config {
         ? {
             url: broker.url!,
             protocol: broker.protocol ?? 4,
-            certificates: Object.fromEntries(
-              CERTIFICATES.flatMap((key) => (broker[key] ? [[key, resolve(folder, broker[key])]] : [])),
-            ),
+            certificates: files(folder, broker),
+            ...(broker.agents && {
+              agents: {
+                url: broker.agents.url ?? broker.url!,
+                certificates: { ...files(folder, broker), ...files(folder, broker.agents) },
+              },
+            }),
           }
         : { embedded: broker.embedded },
     journal,
@@ -235,6 +266,16 @@ function report(source: Source, issue: z.core.$ZodIssue): void {
     source.problem(issue.path, issue.message.charAt(0).toLowerCase() + issue.message.slice(1))
   }
 }
+
+/** Of these keys those that name a PEM file. */
+function files(folder: string, keys: { readonly [key in (typeof CERTIFICATES)[number]]?: string | undefined }) {
+  return Object.fromEntries(
+    CERTIFICATES.flatMap((name) => (keys[name] ? [[name, resolve(folder, keys[name])]] : [])),
+  ) as CertificateFiles
+}
+
+/** `localhost` is what the system makes of it, and that is this machine. */
+const isLoopback = (address: string): boolean => /^(127(\.\d{1,3}){3}|localhost):/.test(address)
 
 function isAddress(text: string): boolean {
   const match = /^[^:/\s]+:(\d{1,5})$/.exec(text)

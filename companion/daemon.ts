@@ -21,7 +21,7 @@ import { type EndpointListener, openEndpoint } from './mavlink/endpoint.ts'
 import { Link } from './mavlink/link.ts'
 import { Preflight } from './mavlink/preflight.ts'
 import { readKey, Signing } from './mavlink/signing.ts'
-import { startBroker } from './mqtt/broker.ts'
+import { type Broker, type BrokerRules, startBroker } from './mqtt/broker.ts'
 import { readCertificates } from './mqtt/certificates.ts'
 import { type Client, connect } from './mqtt/client.ts'
 import type { Topic } from './mqtt/topics.ts'
@@ -32,6 +32,8 @@ const TICK_MS = 10
 const HEARTBEAT_MS = 1_000
 /** How long contingencies may take at the end. */
 const SETTLE_MS = 2_500
+/** How long each of what is closed then may take, the disk's last entry included. */
+const CLOSE_MS = 2_000
 /** Publications that the log has too; at level debug it has all. */
 const LOGGED = /^(verdict|outcome)\//
 /** What a disk says that takes nothing more. */
@@ -43,8 +45,10 @@ export interface Daemon {
   readonly mavlinkPort: number
   /** Port of the embedded broker, if there is one. */
   readonly brokerPort: number | undefined
-  /** The exit code, once all is closed: 0 after `stop`, 1 after a fatal error. */
+  /** The exit code, once all is closed: 0 after `stop`, 1 after a fatal error, or where the last entry is not on the disk. */
   readonly ended: Promise<0 | 1>
+  /** A disk does not answer: a process that exits in good order would wait for it, maybe for ever. */
+  readonly stuck: boolean
   /** Ends all leases with their contingency, says `offline`, closes (PROTOCOL 14, `shutdown`). */
   stop(): Promise<void>
   /** A fatal error: from this call on nothing goes to the vehicle. */
@@ -62,13 +66,13 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   const log = options.log ?? pino({ level: 'silent' })
   const catalog = readCatalog(config)
   const policy = await readPolicy(config, catalog)
-  const certificates = 'certificates' in config.mqtt ? readCertificates(config.mqtt.certificates) : {}
+  const certificates = 'certificates' in config.mqtt ? certificatesOf(config.mqtt) : {}
   const journal = new FileJournal(config.journal)
   proveWritable(journal, log)
 
   const clock = new Clock()
-  // The client hands out one message a turn: only a turn without any found nothing waiting.
-  const messages = new Backlog(clock, 1)
+  // What people say is handed out one message a turn: only a turn in which nothing came in or went on found nothing waiting.
+  const people = new Backlog(clock, 1)
   const retained = new Map<string, Uint8Array>()
   const statustext = new Statustext()
   let client: Client | undefined
@@ -76,6 +80,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   let stopBy_ms = Infinity
   let heartbeat_ms = -Infinity
   let over = false
+  let stuck = false
   let end: (code: 0 | 1) => void
   const ended = new Promise<0 | 1>((resolve) => {
     end = resolve
@@ -103,7 +108,11 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     core: loadCore,
     coreHash: CORE_HASH,
     port: adapter,
-    journal,
+    journal: {
+      read: () => journal.read(),
+      write: (entry) =>
+        journal.write(entry, (error) => apply((now_ms) => runtime.journalled(entry, error?.message, now_ms))),
+    },
     ...(policy && { policy }),
     random: () => randomBytes(8),
     wall: Date.now,
@@ -115,7 +124,13 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   for (const publication of runtime.start(clock.now())) publish(publication)
 
   const embedded = 'embedded' in config.mqtt ? config.mqtt.embedded : undefined
-  const broker = embedded === undefined ? undefined : await startBroker(embedded).catch(says('mqtt.embedded', embedded))
+  const rules: BrokerRules = {
+    vehicle: config.vehicle,
+    retained: catalog.fields.flatMap(({ name, retainedAllowed }) => (retainedAllowed ? [name] : [])),
+    log: (message) => log.warn({ event: 'mqtt', message }),
+  }
+  const broker =
+    embedded === undefined ? undefined : await startBroker(embedded, rules).catch(says('mqtt.embedded', embedded))
   const listener: EndpointListener = {
     recognises: (datagram) => link.recognises(datagram),
     receive: (bytes, received_ms) => {
@@ -218,11 +233,12 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   }
 
   function hear(topic: Topic, bytes: Uint8Array, isRetained: boolean): void {
-    const received_ms = messages.piece()
-    if (!('name' in topic) || stopBy_ms < Infinity) return
+    // Agents say nothing that has an age.
+    const received_ms = topic.kind === 'response' ? clock.now() : people.piece()
+    // An empty payload is how a retained message is cleared: that says nothing. An empty order is one.
+    const clears = bytes.length === 0 && (isRetained || topic.kind !== 'operator')
+    if (!('name' in topic) || stopBy_ms < Infinity || clears) return
     const { kind, name } = topic
-    // An empty payload is how a retained message is cleared: it says nothing, but of an operator who may mean to stop.
-    if (bytes.length === 0 && kind !== 'operator') return
     apply((now_ms) => {
       if (kind === 'response') return runtime.receive(name, bytes, isRetained, now_ms)
       if (kind === 'operator') return runtime.operate(name, bytes, isRetained, now_ms)
@@ -232,7 +248,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   }
 
   function tick(): void {
-    messages.look()
+    people.look()
     apply((now_ms) => runtime.tick(now_ms))
     guarded(() => {
       const now_ms = clock.now()
@@ -257,21 +273,27 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     if (over) return
     over = true // from here nothing is sent
     clearInterval(timer)
-    const closing = [
-      () => client?.end(offline()),
-      () => broker?.close(),
-      () => endpoint.close(),
-      () => signing?.close(),
-    ]
-    for (const close of closing) {
+    const closing = {
+      mqtt: () => client?.end(offline()),
+      broker: () => broker?.close(),
+      endpoint: () => endpoint.close(),
+      signing: () => signing?.close(),
+      // A step of before may still be on its way to the disk.
+      journal: () => journal.flush(),
+    }
+    for (const [what, close] of Object.entries(closing)) {
       try {
-        await close()
+        await within(CLOSE_MS, close())
       } catch (error) {
-        log.error({ event: 'close_failed', error: String(error) })
+        const late = error instanceof Late
+        // What the disk does not have then is lost: the next process starts from the entry before.
+        stuck ||= late
+        log.error({ event: 'close_failed', what, error: String(error) })
       }
     }
-    log.info({ event: 'ended', code })
-    end(code)
+    const last = stuck ? 1 : code
+    log.info({ event: 'ended', code: last })
+    end(last)
   }
 
   function fail(error: unknown): void {
@@ -284,12 +306,13 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
   // From the endpoint to here nothing waits, so no input comes before all of this stands.
   const timer = setInterval(tick, TICK_MS)
   client = connect({
-    url: 'url' in config.mqtt ? config.mqtt.url : `mqtt://${embedded!.replace(/:\d+$/, '')}:${broker!.port}`,
+    url: 'url' in config.mqtt ? config.mqtt.url : urlOf(embedded!, broker!),
     vehicle: config.vehicle,
     protocolVersion: 'url' in config.mqtt ? config.mqtt.protocol : 4,
-    certificates,
+    ...certificates,
     will: { payload: offline() },
     onMessage: hear,
+    onRead: () => people.piece(),
     onConnected() {
       // `status` comes last: who reads `online` finds all else up to date.
       for (const topic of [...retained.keys()].filter((topic) => topic !== 'status').concat('status')) {
@@ -298,6 +321,10 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       }
     },
     onLost() {},
+    onDeaf(to) {
+      const text = to === 'people' ? 'people are not heard over MQTT, so no agent is' : 'agents are not heard over MQTT'
+      apply((now_ms) => runtime.warn('mqtt', text, now_ms))
+    },
     log: (message, level) => log[level]({ event: 'mqtt', message }),
   })
 
@@ -306,6 +333,9 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     mavlinkPort: endpoint.port,
     brokerPort: broker?.port,
     ended,
+    get stuck() {
+      return stuck
+    },
     async stop() {
       if (stopBy_ms === Infinity) {
         stopBy_ms = clock.now() + SETTLE_MS
@@ -326,6 +356,27 @@ function proveWritable(journal: FileJournal, log: Logger): void {
     if (!DISK.has((cause as NodeJS.ErrnoException | undefined)?.code ?? '')) throw error
     log.error({ event: 'journal', message })
   }
+}
+
+/** Read once, at the start: a mistake in a file is found before anything flies. */
+function certificatesOf({ certificates, agents }: Extract<Config['mqtt'], { url: string }>) {
+  const own = agents && { url: agents.url, certificates: readCertificates(agents.certificates) }
+  return { certificates: readCertificates(certificates), ...(own && { agents: own }) }
+}
+
+/** Of the embedded broker, for the companion alone. */
+const urlOf = (address: string, { port, credentials }: Broker): string =>
+  `mqtt://${credentials}@${address.replace(/:\d+$/, '')}:${port}`
+
+class Late extends Error {}
+
+/** Rejects with `Late` where it takes longer. */
+async function within(limit_ms: number, closing: Promise<unknown> | undefined): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Late(`not done after ${limit_ms} ms`)), limit_ms)
+  })
+  await Promise.race([closing, late]).finally(() => clearTimeout(timer))
 }
 
 /** For errors that do not say what they are about, as `listen EADDRINUSE`. */

@@ -1,11 +1,15 @@
 // What outlives the process (PROTOCOL 8, 10, 11): pause, the pilot's latch, revoked agents and what of the irreversible is
-// open, in one small JSON file. It is replaced as a whole and synced before `write` returns, so a power cut leaves the old
+// open, in one small JSON file. It is replaced as a whole and synced before it counts as written, so a power cut leaves the old
 // entry or the new one, never a part.
+//
+// A disk may take seconds, or for ever. It is only ever waited for by a thread of Node's pool: one at a time, so of its four
+// threads a dead disk holds this one, and one more where the time stamps of signing are on it too.
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import type { Journal, JournalEntry } from '../src/protocol/port.ts'
+import type { JournalEntry } from '../src/protocol/port.ts'
 
 export class JournalError extends Error {
   override readonly name = 'JournalError'
@@ -21,8 +25,20 @@ const schema = z.strictObject({
     .default([]),
 })
 
-export class FileJournal implements Journal {
+/** Hears once, later, that its entry or a newer one is durable, or why it could not be made so. */
+export type Done = (error?: JournalError) => void
+
+interface Writing {
+  readonly entry: JournalEntry
+  readonly done: readonly Done[]
+}
+
+export class FileJournal {
   readonly #file: string
+  /** One write at a time: who comes meanwhile waits here, the newest for all. */
+  #next: Writing | undefined
+  #writing = false
+  #idle: (() => void)[] = []
 
   constructor(file: string) {
     this.#file = file
@@ -51,45 +67,61 @@ export class FileJournal implements Journal {
   /** Throws `JournalError` where `write` would: better known at the start than when the operator pauses in the air. */
   prove(): void {
     const probe = `${this.#file}.probe`
-    this.#guarded(() => {
-      writeSynced(probe, '')
-      rmSync(probe)
-    })
-  }
-
-  /** Throws `JournalError` where the entry could not be made durable. */
-  write(entry: JournalEntry): void {
-    const next = `${this.#file}.next`
-    this.#guarded(() => {
-      writeSynced(next, `${JSON.stringify({ journal: 1, ...entry })}\n`)
-      renameSync(next, this.#file)
-      // The rename itself is durable only once the folder is.
-      withFile(dirname(this.#file), 'r', fsyncSync)
-    })
-  }
-
-  #guarded(step: () => void): void {
     try {
-      step()
+      const file = openSync(probe, 'w', 0o600)
+      try {
+        fsyncSync(file)
+      } finally {
+        closeSync(file)
+      }
+      rmSync(probe)
     } catch (error) {
-      throw new JournalError(`journal ${this.#file}: ${(error as Error).message}`, { cause: error })
+      throw this.#failed(error)
     }
   }
+
+  /** Takes the entry and returns at once; `done` comes in a later turn of the loop. */
+  write(entry: JournalEntry, done: Done): void {
+    this.#next = { entry, done: [...(this.#next?.done ?? []), done] }
+    if (!this.#writing) void this.#drain()
+  }
+
+  /** Resolves once all that was to be written has been dealt with. On a disk that does not answer that is never. */
+  async flush(): Promise<void> {
+    if (this.#writing) await new Promise<void>((resolve) => this.#idle.push(resolve))
+  }
+
+  async #drain(): Promise<void> {
+    this.#writing = true
+    for (let next = this.#next; next !== undefined; next = this.#next) {
+      this.#next = undefined
+      const error = await this.#replace(next.entry).catch((error: unknown) => this.#failed(error))
+      for (const done of next.done) done(error ?? undefined)
+    }
+    this.#writing = false
+    for (const idle of this.#idle.splice(0)) idle()
+  }
+
+  async #replace(entry: JournalEntry): Promise<void> {
+    const next = `${this.#file}.next`
+    await synced(next, 'w', `${JSON.stringify({ journal: 1, ...entry })}\n`)
+    await rename(next, this.#file)
+    // The rename itself is durable only once the folder is.
+    await synced(dirname(this.#file), 'r')
+  }
+
+  #failed(cause: unknown): JournalError {
+    return new JournalError(`journal ${this.#file}: ${(cause as Error).message}`, { cause })
+  }
 }
 
-function writeSynced(file: string, text: string): void {
-  withFile(file, 'w', (open) => {
-    writeSync(open, text)
-    fsyncSync(open)
-  })
-}
-
-function withFile(file: string, flags: 'r' | 'w', step: (open: number) => void): void {
-  const open = openSync(file, flags, 0o600)
+async function synced(file: string, flags: 'r' | 'w', text?: string): Promise<void> {
+  const handle = await open(file, flags, 0o600)
   try {
-    step(open)
+    if (text !== undefined) await handle.writeFile(text)
+    await handle.sync()
   } finally {
-    closeSync(open)
+    await handle.close()
   }
 }
 

@@ -33,5 +33,7 @@ export async function run(file: string): Promise<number> {
   const code = await daemon.ended
   watchdog?.close()
   stderr.flushSync()
+  // An exit in good order would wait for the disk that has not answered, and nobody could start another.
+  if (daemon.stuck) process.kill(process.pid, 'SIGKILL')
   return code
 }

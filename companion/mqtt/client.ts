@@ -1,23 +1,24 @@
 // The companion's end of MQTT (PROTOCOL 12): it brings in what agents, ground and operator say, and takes out publications.
 //
-// Safety by forgetting, here too. A link that was lost takes with it all that had not been delivered: nothing is queued
-// while there is no link, and what was under way is not sent again. What must be known after an outage is retained state,
-// and the daemon publishes that afresh in `onConnected`.
+// Over two connections. Agents have one of their own, on which nothing else comes: a broker that cannot get rid of what an agent
+// says drops what is for the same connection, and has acknowledged it before. People have the other, and all that is published
+// goes out on it, in its order, under the will: `offline` says that HALO can neither be heard nor stopped. While it is away no
+// agent is heard either.
+//
+// What must be known after an outage is retained state, and the daemon publishes that afresh in `onConnected`.
 
-import { Socket } from 'node:net'
-import mqtt from 'mqtt'
 import type { Certificates } from './certificates.ts'
+import { Connection, type For, type Level } from './connection.ts'
 import { parseTopic, root, type Topic } from './topics.ts'
 
-/** The broker calls the link lost, and says the last will, after one and a half times this. */
-const KEEPALIVE_S = 5
-const CONNECT_TIMEOUT_MS = 10_000
-/** How long the last words may take at the end. */
-const FAREWELL_MS = 1_000
+/** One connection without the other for so long is told: a broker that comes back takes them one after the other. */
+const HALF_MS = 3_000
 
-/** Links that last no longer than this, so many of them in a row, are somebody's doing. */
-const BRIEF_MS = 5_000
-const BRIEF_MAX = 3
+/** Who is heard by which connection. */
+export type Party = 'people' | 'agents'
+
+/** What may be dropped before what people are told, where a broker takes too little. */
+const FOR_AGENTS = /^(verdict|outcome|obligation)\/|^(snapshot|catalog)$/
 
 export interface ClientOptions {
   /** `mqtt://` or `mqtts://`, user and password in it if any. */
@@ -27,19 +28,26 @@ export interface ClientOptions {
   readonly protocolVersion?: 4 | 5
   /** For `mqtts://` and `wss://`. */
   readonly certificates?: Certificates
+  /** Where the connection for agents is another user's: a broker may take two of one user for one. */
+  readonly agents?: { readonly url?: string; readonly certificates?: Certificates }
   /** Payload of the retained `status` that the broker publishes when we are gone without a word. */
   readonly will: { readonly payload: Uint8Array }
-  /** In order of arrival; timers and sockets have their turn after each. `retained`: not said now, but kept by the broker. */
+  /** In order of arrival on each connection; timers and sockets have their turn after each. `retained`: kept by the broker. */
   onMessage(topic: Topic, bytes: Uint8Array, retained: boolean): void
-  /** After each (re)connect, once subscribed: publish all retained state. */
+  /** Bytes came on people's connection: something of theirs may wait to be handed out. */
+  onRead?(): void
+  /** After each (re)connect of people's connection, once subscribed: publish all retained state. */
   onConnected(): void
   onLost(): void
-  log(message: string, level: 'info' | 'warn' | 'error'): void
+  /** These are not heard although the others are; after 3 s, once. */
+  onDeaf?(to: Party): void
+  log(message: string, level: Level): void
 }
 
 export interface Client {
+  /** People are heard, and what is published goes out. */
   readonly connected: boolean
-  /** `topic` is the name below the root. False: there is no link, so it is dropped, not kept for later. */
+  /** `topic` is the name below the root. False: it is dropped, not kept for later; what is retained is asked for again. */
   publish(topic: string, bytes: Uint8Array, options: { readonly retain: boolean; readonly qos: 0 | 1 }): boolean
   /** Subscribes to the context afresh, so that a new session sees what is retained there (PROTOCOL 11). */
   resubscribe(): void
@@ -52,135 +60,101 @@ export interface Client {
  * URL or the vehicle's name cannot be used.
  */
 export function connect(options: ClientOptions): Client {
-  const { vehicle } = options
-  const log = (message: string, level: 'info' | 'warn' | 'error' = 'warn'): void => options.log(message, level)
+  const { vehicle, onRead, certificates = {}, protocolVersion = 4 } = options
   const below = root(vehicle)
   const status = `${below}/status`
   const context = `${below}/context/#`
-  let linked = false
+  const log = (message: string, level: Level = 'warn'): void => options.log(message, level)
   let leaving = false
-  let linkedAt_ms = 0
-  let brief = 0
-  let told: Error | undefined
+  let unheard = 0
+  /** `online` is not said before agents are heard: who reads it may speak. */
+  let heldStatus: Uint8Array | undefined
+  let half: NodeJS.Timeout | undefined
 
-  const client = mqtt.connect(options.url, {
-    ...options.certificates,
-    // Handlers come first, the connection after them.
-    manualConnect: true,
-    // One name a vehicle: a broker that still holds our dead link ends it, and says its will, before it greets us. Under
-    // a random name that will would come later, and overwrite the `online` of the living.
+  const hear = (name: string, bytes: Uint8Array, retained: boolean): void => {
+    const topic = parseTopic(vehicle, name)
+    if (topic === undefined) log(`mqtt: nothing known of topic ${JSON.stringify(name.slice(0, 200))}`)
+    else options.onMessage(topic, bytes, retained)
+  }
+
+  /** Told only where it lasts. */
+  const judge = (): void => {
+    clearTimeout(half)
+    if (people.linked === agents.linked || leaving) return
+    half = setTimeout(() => {
+      const deaf = people.linked ? 'agents' : 'people'
+      log(`mqtt: ${deaf} are not heard`, 'error')
+      options.onDeaf?.(deaf)
+    }, HALF_MS)
+  }
+
+  const people = new Connection({
+    url: options.url,
     clientId: `halo-${vehicle}`,
-    clean: true,
-    resubscribe: false,
-    queueQoSZero: false,
-    keepalive: KEEPALIVE_S,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    reconnectPeriod: reconnectPeriod_ms(),
-    reconnectOnConnackError: true,
-    protocolVersion: options.protocolVersion ?? 4,
-    will: { topic: status, payload: Buffer.from(options.will.payload), qos: 1, retain: true },
-  })
-
-  const subscribe = (filters: string[], then?: () => void): void => {
-    client.subscribe(filters, { qos: 1 }, (error) => {
-      if (error) {
-        // A link that does not hear is none: drop it, and the next attempt follows.
-        log(`mqtt: subscribing to ${filters.join(', ')}: ${error.message}`)
-        client.stream.destroy()
-      } else if (client.connected) then?.()
-    })
-  }
-
-  client.on('connect', () => {
-    // Nor do verdicts wait for the broker's acknowledgement of what went before.
-    if (client.stream instanceof Socket) client.stream.setNoDelay(true)
-    subscribe([`${below}/response/+`, `${below}/operator/+`, context], () => {
-      linked = true
-      linkedAt_ms = Date.now()
-      log('mqtt: connected', 'info')
+    protocolVersion,
+    certificates,
+    filters: [`${below}/operator/+`, context],
+    will: { topic: status, payload: options.will.payload },
+    ...(onRead && { onRead }),
+    onMessage: hear,
+    onConnected() {
+      judge()
+      if (unheard > 0) log(`mqtt: ${unheard} messages of agents were not heard while people were not`)
+      unheard = 0
+      heldStatus = undefined
       options.onConnected()
-    })
+    },
+    onLost() {
+      judge()
+      if (!leaving) options.onLost()
+    },
+    onDrained: () => options.onConnected(),
+    log: (message, level) => log(message, level),
   })
-
-  client.on('close', () => {
-    // The library keeps to itself what ends a link once it is encrypted, such as a certificate that is refused.
-    const { errored } = client.stream as Socket
-    if (errored && errored !== told && !leaving) log(`mqtt: ${errored.message}`)
-    // Drawn anew for each attempt, so that a fleet does not come back in step.
-    client.options.reconnectPeriod = reconnectPeriod_ms()
-    // The library would send again what was not acknowledged; by then it is stale.
-    for (const id of Object.keys(client.outgoing)) client.removeOutgoingMessage(Number(id))
-    if (!linked) return
-    linked = false
-    if (leaving) return
-    brief = Date.now() - linkedAt_ms < BRIEF_MS ? brief + 1 : 0
-    if (brief < BRIEF_MAX) log('mqtt: connection lost')
-    // A broker ends the older of two links of one name: two companions of one vehicle end each other's for ever.
-    else log(`mqtt: connection lost again at once: does another companion run as vehicle ${vehicle}?`, 'error')
-    options.onLost()
+  const agents = new Connection({
+    url: options.agents?.url ?? options.url,
+    clientId: `halo-${vehicle}-agents`,
+    protocolVersion,
+    certificates: options.agents?.certificates ?? certificates,
+    filters: [`${below}/response/+`],
+    onMessage(name, bytes, retained) {
+      // Nobody acts whom nobody could stop.
+      if (people.linked) hear(name, bytes, retained)
+      else unheard++
+    },
+    onConnected() {
+      judge()
+      const held = heldStatus
+      heldStatus = undefined
+      if (held !== undefined) people.publish(status, held, 'people', { retain: true, qos: 1 })
+    },
+    onLost: judge,
+    log: (message, level) => log(`${message} (agents' connection)`, level),
   })
-
-  // Without a listener a refused reconnect would end the process.
-  client.on('error', (error) => {
-    told = error
-    log(`mqtt: ${error.message || String(error)}`)
-  })
-
-  // The library hands out the next message when this one is called done: a flood waits in the socket of its sender, not
-  // here, and never keeps the tick waiting for more than one message.
-  client.handleMessage = (packet, done) => {
-    const topic = parseTopic(vehicle, packet.topic)
-    if (topic === undefined) log(`mqtt: nothing known of topic ${JSON.stringify(packet.topic.slice(0, 200))}`)
-    else options.onMessage(topic, payloadBytes(packet.payload), packet.retain)
-    setImmediate(done)
-  }
-
-  client.connect()
-
-  const publish = (topic: string, bytes: Uint8Array, retain: boolean, qos: 0 | 1, then?: () => void): void => {
-    client.publish(topic, bytes as Buffer, { retain, qos }, (error) => {
-      if (error) log(`mqtt: ${topic} not delivered: ${error.message}`)
-      then?.()
-    })
-  }
 
   return {
     get connected() {
-      return linked
+      return people.linked
     },
     publish(topic, bytes, { retain, qos }) {
-      if (!client.connected || leaving) return false
-      publish(`${below}/${topic}`, bytes, retain, qos)
-      return true
+      if (leaving) return false
+      if (topic === 'status' && !agents.linked) {
+        heldStatus = bytes
+        return people.linked
+      }
+      const to: For = FOR_AGENTS.test(topic) ? 'agents' : 'people'
+      // That people are not heard is told where that can be.
+      const by = topic === 'notice' && !people.linked ? agents : people
+      return by.publish(`${below}/${topic}`, bytes, to, { retain, qos })
     },
     resubscribe() {
-      if (!linked) return // the next connect subscribes afresh anyway
-      // Some brokers send what is retained for a new subscription only.
-      client.unsubscribe(context, (error) => {
-        if (error) log(`mqtt: unsubscribing from ${context}: ${error.message}`)
-        else if (client.connected) subscribe([context])
-      })
+      people.resubscribe(context)
     },
     async end(lastWords = options.will.payload) {
       if (leaving) return
       leaving = true
-      if (client.connected) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, FAREWELL_MS)
-          publish(status, lastWords, true, 1, () => {
-            clearTimeout(timer)
-            resolve()
-          })
-        })
-      }
-      // Forced only where the words could not be said: without a DISCONNECT the broker then says the will.
-      await client.endAsync(!client.connected || Object.keys(client.outgoing).length > 0)
+      clearTimeout(half)
+      await Promise.all([people.end({ topic: status, payload: lastWords }), agents.end()])
     },
   }
 }
-
-const payloadBytes = (payload: string | Buffer): Buffer =>
-  typeof payload === 'string' ? Buffer.from(payload) : payload
-
-/** 0.5 to 1.5 s. */
-const reconnectPeriod_ms = (): number => 500 + Math.floor(Math.random() * 1000)

@@ -60,8 +60,8 @@ const COMPONENT_DEPTH = 3
  */
 export function readResponse(bytes: Uint8Array): ReadResponse {
   if (bytes.length > RESPONSE_BYTES_MAX) {
-    const detail = `${bytes.length} bytes, at most ${RESPONSE_BYTES_MAX}`
-    return { reason: 'too_large', detail, claimed: undefined }
+    // How many there were nobody may know: what is too long is cut before it is read whole.
+    return { reason: 'too_large', detail: `more than ${RESPONSE_BYTES_MAX} bytes`, claimed: undefined }
   }
   const payload = new Measure('payload', COMPONENT_DEPTH)
   const scanned = read(bytes, payload)
@@ -75,9 +75,12 @@ export function readResponse(bytes: Uint8Array): ReadResponse {
   return { response: shaped }
 }
 
-/** SHA-256 of the received bytes, hex; the wire's `digest` is its first 16 digits (PROTOCOL 12). */
+/**
+ * SHA-256 of the received bytes, hex; the wire's `digest` is its first 16 digits (PROTOCOL 12). Of more than a response may have
+ * it is that of the beginning, with one byte too many.
+ */
 export function packetDigest(bytes: Uint8Array): string {
-  return hash('sha256', bytes, 'hex')
+  return hash('sha256', bytes.subarray(0, RESPONSE_BYTES_MAX + 1), 'hex')
 }
 
 function tooLarge(map: ValueMap, payloadBytes: number): string | undefined {

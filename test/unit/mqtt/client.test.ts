@@ -72,6 +72,7 @@ async function startMosquitto(port: number): Promise<Broker> {
   }
   return {
     port,
+    credentials: '',
     async close() {
       child.kill('SIGKILL')
       await exited
@@ -152,7 +153,14 @@ interface Arrival {
   retained: boolean
 }
 
-function companion(port: number, protocolVersion: 4 | 5, onMessage: (topic: Topic) => void = () => {}) {
+function companion(
+  port: number,
+  protocolVersion: 4 | 5,
+  onMessage: (topic: Topic) => void = () => {},
+  agentsPort = port,
+) {
+  const deaf = new Journal<string>()
+  let up = 0
   const arrivals = new Journal<Arrival>()
   const events = new Journal<'connected' | 'lost'>()
   const lines = new Journal<string>()
@@ -160,6 +168,8 @@ function companion(port: number, protocolVersion: 4 | 5, onMessage: (topic: Topi
     url: `mqtt://127.0.0.1:${port}`,
     vehicle: 'drone',
     protocolVersion,
+    agents: { url: `mqtt://127.0.0.1:${agentsPort}` },
+    onDeaf: (to) => deaf.add(to),
     will: { payload: Buffer.from('offline') },
     onMessage(topic, bytes, retained) {
       arrivals.add({ topic: topicName(topic), text: Buffer.from(bytes).toString(), retained })
@@ -167,13 +177,18 @@ function companion(port: number, protocolVersion: 4 | 5, onMessage: (topic: Topi
     },
     onConnected() {
       client.publish('status', Buffer.from('online'), { retain: true, qos: 1 })
-      events.add('connected')
     },
     onLost: () => events.add('lost'),
-    log: (line) => lines.add(line),
+    log(line) {
+      // Both connections, so that what is said from then on is heard.
+      if (line.startsWith('mqtt: connected')) up++
+      if (line.startsWith('mqtt: connection lost')) up--
+      if (line.startsWith('mqtt: connected') && up === 2) events.add('connected')
+      lines.add(line)
+    },
   })
   open.push(() => client.end())
-  return { client, arrivals, events, lines }
+  return { client, arrivals, events, lines, deaf }
 }
 
 const brokers = [
@@ -313,6 +328,61 @@ describe.each(brokers)('MQTT with $name (PROTOCOL 12)', ({ start, version }) => 
     expect(await arrivals.until(({ text }) => text === 'again')).toMatchObject({ topic: 'response/planner' })
   })
 
+  test('without agents’ connection people are heard, and it is told; `online` waits for it', async () => {
+    const broker = await begin()
+    const proxy = await startProxy(broker.port)
+    proxy.cut()
+    const watcher = await observe(broker.port)
+    const { client, arrivals, deaf } = companion(broker.port, version, () => {}, proxy.port)
+    expect(await deaf.until(() => true)).toBe('agents')
+    await watcher.publish('operator/pause', 'p')
+    await arrivals.until(({ topic }) => topic === 'operator/pause')
+    expect(client.publish('control', Buffer.from('paused'), { retain: true, qos: 1 })).toBe(true)
+    await watcher.messages.until(({ text }) => text === 'paused')
+    expect(watcher.messages.entries.filter(({ text }) => text === 'online')).toEqual([])
+    await proxy.restore()
+    await watcher.messages.until(({ text }) => text === 'online')
+    // What comes and goes afterwards changes nothing in that HALO is there.
+    proxy.cut()
+    await deaf.until(() => true, 2)
+    expect(watcher.messages.entries.filter(({ text }) => text === 'offline')).toEqual([])
+    expect(watcher.messages.entries.filter(({ text }) => text === 'offline')).toEqual([])
+  })
+
+  test('G5 without people’s connection no agent is heard, `offline` is said, and people are told where it can be', async () => {
+    const broker = await begin()
+    const proxy = await startProxy(broker.port)
+    const watcher = await observe(broker.port)
+    const { client, arrivals, deaf, events, lines } = companion(proxy.port, version, () => {}, broker.port)
+    await watcher.messages.until(({ text }) => text === 'online')
+    proxy.cut()
+    await watcher.messages.until(({ text }) => text === 'offline')
+    expect(await deaf.until(() => true)).toBe('people')
+    await watcher.publish('response/planner', 'fly')
+    expect(client.publish('notice', Buffer.from('deaf'), { retain: false, qos: 1 })).toBe(true)
+    expect(client.publish('verdict/planner', Buffer.from('yes'), { retain: false, qos: 1 })).toBe(false)
+    await watcher.messages.until(({ text }) => text === 'deaf')
+    await proxy.restore()
+    await events.until((event) => event === 'connected', 2)
+    await watcher.messages.until(({ text }) => text === 'online', 2)
+    await watcher.publish('response/planner', 'again')
+    await arrivals.until(({ text }) => text === 'again')
+    expect(arrivals.entries.map(({ text }) => text)).toEqual(['again'])
+    expect(lines.entries.filter((line) => line.includes('1 messages of agents were not heard'))).toHaveLength(1)
+  })
+
+  test('20 MB in one response arrive as a byte too many, and more of it is held nowhere here', async () => {
+    const broker = await begin()
+    const { publish, messages } = await observe(broker.port, 'halo/v1/drone/status')
+    const { arrivals } = companion(broker.port, version)
+    await messages.until(({ text }) => text === 'online')
+    const text = 'x'.repeat(version === 5 ? 900_000 : 20_000_000)
+    await publish('response/planner', text)
+    await publish('response/planner', 'short')
+    await arrivals.until((arrival) => arrival.text === 'short')
+    expect(arrivals.entries.map((arrival) => arrival.text.length)).toEqual([65_537, 5])
+  })
+
   test('a flood does not keep timers waiting', async () => {
     const broker = await begin()
     const { publish } = await observe(broker.port)
@@ -370,8 +440,10 @@ test('no packet waits for the acknowledgement of the one before it: neither end 
   open.push(() => undelayed.mockRestore())
   const broker = await startBroker('127.0.0.1:0')
   open.push(() => broker.close())
-  const { events } = companion(broker.port, 4)
-  await events.until((event) => event === 'connected')
+  const { lines } = companion(broker.port, 4)
+  await lines.until((line) => line.startsWith('mqtt: connected'), 2)
   const ends = undelayed.mock.contexts as Socket[]
-  expect(ends.map(({ localPort, remotePort }) => [localPort, remotePort].indexOf(broker.port)).sort()).toEqual([0, 1])
+  expect(ends.map(({ localPort, remotePort }) => [localPort, remotePort].indexOf(broker.port)).sort()).toEqual([
+    0, 0, 1, 1,
+  ])
 })
