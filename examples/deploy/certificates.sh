@@ -41,7 +41,7 @@ case $broker in
   *) name="IP:$broker" ;;
 esac
 certificate broker serverAuth "subjectAltName=$name,DNS:localhost,IP:127.0.0.1"
-for client in companion operator ground watch "$@"; do
+for client in companion companion-agents operator ground watch "$@"; do
   certificate "$client" clientAuth
 done
 chmod a+r ./*.crt

@@ -3,8 +3,9 @@
 // journal, and each frame that opens the gripper.
 
 import { Socket } from 'node:dgram'
-import fs from 'node:fs'
+import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 const COMMAND_LONG = 76
 const COMMAND_AT = 10 + 28
@@ -17,13 +18,20 @@ function step() {
   if (++steps === at) process.kill(process.pid, 'SIGKILL')
 }
 
-for (const name of ['writeSync', 'fsyncSync', 'renameSync']) {
-  const original = fs[name]
-  fs[name] = (...args) => {
-    if (steps > 0 || (name === 'writeSync' && String(args[1]).includes('"intents":[{'))) step()
-    return original(...args)
+function before(object, name, counts) {
+  const original = object[name]
+  object[name] = function (...args) {
+    if (steps > 0 || counts(...args)) step()
+    return original.apply(this, args)
   }
 }
+
+const handle = await files.open(fileURLToPath(import.meta.url))
+const FileHandle = Object.getPrototypeOf(handle)
+await handle.close()
+before(FileHandle, 'writeFile', (text) => String(text).includes('"intents":[{'))
+before(FileHandle, 'sync', () => false)
+before(files, 'rename', () => false)
 syncBuiltinESMExports()
 
 const { send } = Socket.prototype

@@ -138,7 +138,7 @@ describe.skipIf(skipped)('behind mutual TLS', () => {
 
   it('an agent under the companion’s client id does not throw it out', async () => {
     const before = watch.on('status').length
-    for (const clientId of ['companion', 'halo-uav1']) {
+    for (const clientId of ['companion', 'companion-agents', 'halo-uav1', 'halo-uav1-agents']) {
       const twin = await Agent.connect(url, { ...readCertificates(of('scout')), clientId })
       await twin.end()
     }

@@ -114,7 +114,7 @@ describe('daemon', () => {
     const lines: string[] = []
     const broker = { url: `mqtt://127.0.0.1:${daemon.brokerPort}`, vehicle: 'uav1' }
     const code = await submit(broker, { file, agent: 'planner', timeout_ms: 20_000 }, (line) => lines.push(line))
-    expect(lines).toContain('  range: retained')
+    expect(lines.join('\n')).toContain('  range: retained')
     expect(lines).toContain('  hello: released')
     expect(code).toBe(0)
     expect(await until('notice', ({ component }) => component === 'hello')).toMatchObject({ text: 'range reported' })
