@@ -53,7 +53,7 @@ describe('an irreversible action', () => {
     const before = releases()
     await agent.outcome(await drop(), 'completed')
     expect(releases()).toBe(before + 1)
-    expect(journal().intents).toEqual([])
+    await until('an empty journal', () => journal().intents.length === 0)
     expect(await companion.kill('SIGTERM')).toBe(0)
   })
 

@@ -46,32 +46,36 @@ describe.skipIf(skipped)('while an agent sends as fast as it can', () => {
     await line?.close()
   })
 
-  it.each([20_000, 50])('messages of %i bytes, each pause and each resume is applied', async (bytes) => {
-    const lines = `yes "$(head -c ${bytes} /dev/zero | tr '\\0' a)"`
-    const publisher = `mosquitto_pub -p ${line.broker.port} -t halo/v1/${VEHICLE}/response/planner -l`
-    const flood = spawn('sh', ['-c', `${lines} | ${publisher}`], { detached: true, stdio: 'ignore' })
-    const ended = once(flood, 'exit')
-    let heard = 0
-    const listener = await mqtt.connectAsync(line.url)
-    listener.on('message', () => heard++)
-    await listener.subscribeAsync(`halo/v1/${VEHICLE}/verdict/planner`)
-    try {
-      await until('the flood', () => heard > 100)
-      for (let round = 0; round < ROUNDS; round++) {
-        const before = heard
-        await operator.publishAsync(`halo/v1/${VEHICLE}/operator/pause`, Buffer.from(encode({ v: 1 })), { qos: 1 })
-        await until(`pause ${round}`, () => control.paused)
-        const { session, n: after } = control
-        const resume = Buffer.from(encode({ v: 1, session, after }))
-        await operator.publishAsync(`halo/v1/${VEHICLE}/operator/resume`, resume, { qos: 1 })
-        await until(`resume ${round}`, () => !control.paused)
-        await until('the flood to go on', () => heard > before)
+  it.each([20_000, 50])(
+    'messages of %i bytes, each pause and each resume is applied',
+    async (bytes) => {
+      const lines = `yes "$(head -c ${bytes} /dev/zero | tr '\\0' a)"`
+      const publisher = `mosquitto_pub -p ${line.broker.port} -t halo/v1/${VEHICLE}/response/planner -l`
+      const flood = spawn('sh', ['-c', `${lines} | ${publisher}`], { detached: true, stdio: 'ignore' })
+      const ended = once(flood, 'exit')
+      let heard = 0
+      const listener = await mqtt.connectAsync(line.url)
+      listener.on('message', () => heard++)
+      await listener.subscribeAsync(`halo/v1/${VEHICLE}/verdict/planner`)
+      try {
+        await until('the flood', () => heard > 100)
+        for (let round = 0; round < ROUNDS; round++) {
+          const before = heard
+          await operator.publishAsync(`halo/v1/${VEHICLE}/operator/pause`, Buffer.from(encode({ v: 1 })), { qos: 1 })
+          await until(`pause ${round}`, () => control.paused)
+          const { session, n: after } = control
+          const resume = Buffer.from(encode({ v: 1, session, after }))
+          await operator.publishAsync(`halo/v1/${VEHICLE}/operator/resume`, resume, { qos: 1 })
+          await until(`resume ${round}`, () => !control.paused)
+          await until('the flood to go on', () => heard > before)
+        }
+        expect(control.n).toBeGreaterThanOrEqual(2 * ROUNDS)
+      } finally {
+        process.kill(-flood.pid!, 'SIGKILL')
+        await ended
+        await listener.endAsync(true)
       }
-      expect(control.n).toBeGreaterThanOrEqual(2 * ROUNDS)
-    } finally {
-      process.kill(-flood.pid!, 'SIGKILL')
-      await ended
-      await listener.endAsync(true)
-    }
-  }, 120_000)
+    },
+    120_000,
+  )
 })

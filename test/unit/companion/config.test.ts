@@ -47,6 +47,7 @@ describe('configuration', () => {
       .replace(/# (ca|cert|key):/g, '$1:')
       .replace('# journal:', 'journal:')
       .replace('# signing:', 'signing:')
+      .replace('# agents:', 'agents:')
       .replace('# allow_unsigned:', 'allow_unsigned:')
     expect(parseConfig(other, file)).toMatchObject({
       mqtt: {
@@ -56,6 +57,14 @@ describe('configuration', () => {
           ca: resolve('examples/certificates/ca.crt'),
           cert: resolve('examples/certificates/companion.crt'),
           key: resolve('examples/certificates/companion.key'),
+        },
+        agents: {
+          url: 'mqtts://companion:secret@broker.example:8883',
+          certificates: {
+            ca: resolve('examples/certificates/ca.crt'),
+            cert: resolve('examples/certificates/companion-agents.crt'),
+            key: resolve('examples/certificates/companion-agents.key'),
+          },
         },
       },
       journal: '/var/lib/halo/uav1.journal',
@@ -168,6 +177,23 @@ describe('configuration', () => {
         'halo.yaml:8:8: mqtt.key: needs an encrypted `url`: mqtts:// or wss://',
       ],
     ],
+    ...['0.0.0.0', '192.168.1.10', 'companion'].map((host): [string, string, string[]] => [
+      `an embedded broker that others reach, on ${host}`,
+      GOOD.replace('url: mqtt://broker:1883', `embedded: ${host}:1883`),
+      [
+        'halo.yaml:6:13: mqtt.embedded: reaches beyond this machine, and the embedded broker has no access list and no encryption: anyone on that network could speak as an agent, the ground or the operator. Bind to 127.0.0.1, or use a broker that has both (examples/deploy), or accept that with `mqtt.allow_open: true`',
+      ],
+    ]),
+    [
+      'another user for the embedded broker',
+      GOOD.replace('url: mqtt://broker:1883', 'embedded: 127.0.0.1:1883\n  agents: { url: "mqtt://b:1" }'),
+      ['halo.yaml:7:11: mqtt.agents: the embedded broker knows the companion: leave this key out'],
+    ],
+    [
+      'a certificate for agents without its key',
+      GOOD.replace('mqtt://broker:1883', 'mqtts://b:8883\n  agents: { cert: a.crt }'),
+      ['halo.yaml:7:11: mqtt.agents: needs `cert` and `key`, or neither'],
+    ],
     [
       'a path that is none',
       GOOD.replace('mqtt://broker:1883', 'mqtts://b:8883\n  ca: ""'),
@@ -210,6 +236,11 @@ describe('configuration', () => {
   ]
   it.each(mistakes)('names file, line, column and key of %s', (_, text, expected) => {
     expect(problems(text)).toEqual(expected)
+  })
+
+  it('opens an embedded broker to others where that is said', () => {
+    const text = GOOD.replace('url: mqtt://broker:1883', 'embedded: 0.0.0.0:1883\n  allow_open: true')
+    expect(parseConfig(text, 'halo.yaml').mqtt).toEqual({ embedded: '0.0.0.0:1883' })
   })
 
   it('refuses what is not YAML, and a key given twice', () => {

@@ -1,9 +1,10 @@
 // The daemon in process, on real sockets: an embedded broker, the simulated vehicle, no fixed port. What it waits for is an
 // event, never a time.
 
+import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -203,6 +204,30 @@ describe('daemon', () => {
     await expect(startDaemon(config)).rejects.toThrow(/delete the file/)
     config = { ...config, journal: join(folder, 'absent', 'uav1.journal') }
     await expect(startDaemon(config)).rejects.toThrow(/absent.*ENOENT/)
+  })
+
+  it('a disk that does not answer keeps no stop waiting, is told, and does not keep the process from its end', async () => {
+    const daemon = await startDaemon(config)
+    const { ground, until } = await listen(daemon.brokerPort!)
+    const { vehicle: simulated } = await vehicle(daemon)
+    const { snapshot } = await until(
+      'snapshot',
+      ({ state }) => state.ready === true && 'home.lat' in state && state['estimator.ok'] === true,
+    )
+    const components = [{ id: 'up', type: 'takeoff', payload: { alt: 30 } }]
+    await ground.say('response/planner', { v: 1, response: 'r1', generation: 1, snapshot, components })
+    const shows = (mode: string): boolean => simulated.observations.mode === mode
+    while (!shows('TAKEOFF')) await turn()
+    // Opening a pipe for writing blocks until somebody reads from it.
+    execFileSync('mkfifo', [`${config.journal}.next`])
+    await ground.say('operator/pause', { v: 1 })
+    while (!shows('HOLD')) await turn()
+    await until('control', ({ paused }) => paused)
+    expect(await until('notice', ({ kind }) => kind === 'journal')).toMatchObject({ severity: 'critical' })
+    await daemon.stop()
+    expect(await daemon.ended).toBe(1)
+    expect(daemon.stuck).toBe(true)
+    closeSync(openSync(`${config.journal}.next`, 'r')) // the thread goes home
   })
 
   it('keeps pause over a restart', async () => {
