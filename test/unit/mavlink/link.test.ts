@@ -163,7 +163,7 @@ describe('link, who is the autopilot', () => {
     const { link: l, identities, warnings, alarms, said } = link()
     for (let now = 0; now < 5000; now += 500) l.receive(bytes, now)
     l.tick(5000)
-    expect(l.recognises(bytes)).toBe(false)
+    expect(l.recognises(bytes)).toBeUndefined()
     expect([identities, said]).toEqual([[], []])
     l.receive(heartbeat(), 5000)
     for (let now = 5500; now < 20_000; now += 500) l.receive(bytes, now)

@@ -162,7 +162,7 @@ describe('a command (PROTOCOL 8)', () => {
       stage.run(490)
       expect(stage.commands()).toEqual(['HOLD'])
       stage.run(20)
-      expect(stage.lastPhase('t')).toBe('failed unacknowledged')
+      expect(stage.lastPhase('t')).toBe('failed link_lost')
     })
 
     it('G5: and shown, its late ACK does not confirm the next frame', () => {
@@ -221,7 +221,7 @@ describe('a command (PROTOCOL 8)', () => {
       stage.run(510)
       stage.streaming = true
       stage.obeys = true
-      expect(stage.lastPhase('t')).toBe('failed unacknowledged')
+      expect(stage.lastPhase('t')).toBe('failed link_lost')
       stage.run(1500).say([takeoff('u')])
       expect(stage.lastPhase('u')).toBe('retained resource_busy')
       stage.run(5000)
@@ -235,7 +235,7 @@ describe('a command (PROTOCOL 8)', () => {
       stage.streaming = false // nothing shows it
       stage.run(510)
       stage.streaming = true
-      expect(stage.lastPhase('hold')).toBe('failed unacknowledged')
+      expect(stage.lastPhase('hold')).toBe('failed link_lost')
       expect(stage.commands()).toEqual(['HOLD', 'LAND'])
       stage.acknowledge(CMD.setMode, 4).run(100) // answers the first, or the contingency: nobody can tell
       expect(stage.commands()).toEqual(['HOLD', 'LAND'])

@@ -25,7 +25,7 @@ describe.each(cores)('within one step (PROTOCOL 8), %s', (_, core) => {
   it('takeover and denied: taken_over', () => {
     const stage = new Stage(core).engage()
     stage.world.set('mode', 6)
-    stage.set({ ...denied, mode: 6, mode_intended: 6 }).run(30)
+    stage.set({ ...denied, mode: 6, mode_intended: 6 }).run(60)
     expect(stage.lastPhase('g')).toBe('failed taken_over')
     expect(stage.commands()).toEqual(['OFFBOARD'])
   })
@@ -39,7 +39,7 @@ describe.each(cores)('within one step (PROTOCOL 8), %s', (_, core) => {
   it('takeover, done, denied and overdue: taken_over', () => {
     const stage = almost('5s')
       .set({ ...denied, mode: 6, mode_intended: 6 })
-      .run(30)
+      .run(60)
     expect(stage.lastPhase('v')).toBe('failed taken_over')
   })
 

@@ -103,11 +103,10 @@ export class Stage {
   readonly sent: Sent[] = []
   readonly published: Publication[] = []
   readonly log: LogEvent[] = []
+  /** When the engine had the autopilot asked for its mode. */
+  readonly asked_ms: number[] = []
   readonly world = new Map<string, number>()
   now_ms = 1000
-  /** When the mode was asked for, ms. It is answered after 20 ms, unless nobody is to answer. */
-  readonly asked_ms: number[] = []
-  answers = true
   /** Refuses to send. */
   down = false
   /** The disk takes nothing more. */
@@ -148,7 +147,7 @@ export class Stage {
       ...(policy && { policy }),
       core,
       coreHash: '00'.repeat(32),
-      port: { send: (frame) => this.#send(frame), ask: () => this.#ask() },
+      port: { send: (frame) => this.#send(frame), ask: () => this.asked_ms.push(this.now_ms) },
       journal: {
         read: () => this.journal,
         write: (entry) => {
@@ -209,9 +208,9 @@ export class Stage {
     return this.set(fields)
   }
 
-  /** Somebody else has the vehicle: a mode is shown, and again when it is asked for. */
+  /** Somebody else has the vehicle: a mode is shown, and once more. */
   taken(mode: Mode): this {
-    return this.show({ mode }).run(30)
+    return this.show({ mode }).run(20).show({ mode }).run(10)
   }
 
   acknowledge(command: number, result = 0): this {
@@ -391,11 +390,6 @@ export class Stage {
     this.sent.push(sent)
     if (this.obeys && command !== undefined) this.#obey(sent)
     return true
-  }
-
-  #ask(): void {
-    this.asked_ms.push(this.now_ms)
-    if (this.answers) this.later(20, () => this.#stream(['mode', 'mode_intended', 'armed']))
   }
 
   #obey({ command, mode, payload }: Sent): void {

@@ -190,9 +190,8 @@ describe('a takeover (PROTOCOL 8)', () => {
 
   describe('is doubted', () => {
     /** Nobody tells anything but what the test does. */
-    const still = (stage: Stage, answers = false): Stage => {
+    const still = (stage: Stage): Stage => {
       stage.streaming = false
-      stage.answers = answers
       return stage
     }
 
