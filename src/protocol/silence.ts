@@ -13,15 +13,16 @@ export class Silence {
 
   constructor({ profile, fields }: Catalog) {
     this.#context = profile.fields.length
-    // Before the first field of the vehicle can be stale, silence explains nothing.
+    // What is stale was not the last that was heard: when it runs out, the silence is shorter than its age, by less than half.
     const shortest_ms = Math.min(...fields.slice(0, this.#context).map(({ maxAge_ms }) => maxAge_ms))
+    const silent_ms = shortest_ms / 2
     this.#after_ms = {
-      [Reason.state_unknown]: shortest_ms,
-      [Reason.state_stale]: shortest_ms,
-      [Reason.prerequisite_lost]: shortest_ms,
-      [Reason.out_of_tolerance]: shortest_ms,
-      [Reason.not_in_control]: MODE_AGE_MS,
-      [Reason.unacknowledged]: shortest_ms,
+      [Reason.state_unknown]: silent_ms,
+      [Reason.state_stale]: silent_ms,
+      [Reason.prerequisite_lost]: silent_ms,
+      [Reason.out_of_tolerance]: silent_ms,
+      [Reason.not_in_control]: MODE_AGE_MS / 2,
+      [Reason.unacknowledged]: silent_ms,
     }
   }
 
