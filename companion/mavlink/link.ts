@@ -204,12 +204,13 @@ export class Link {
 
   #take(frame: Frame, received_ms: number): void {
     this.#now_ms = Math.max(this.#now_ms, received_ms)
-    if (isWhole(frame) && this.#identity.finds(frame, received_ms)) this.#found(frame)
+    const whole = isWhole(frame)
+    if (whole && this.#identity.finds(frame, received_ms)) this.#found(frame)
     if (!this.#identity.has(frame)) {
       this.#passBy(frame, received_ms)
       return
     }
-    if (!isWhole(frame)) return
+    if (!whole) return
     this.#identity.heard(received_ms)
     const news = this.#timeline.judge(frame, received_ms)
     if (news.kind !== 'late' && news.kind !== 'repeated') this.#hearing.heard(frame.message)
