@@ -50,7 +50,7 @@ export function garbage(): Work<Framer>[] {
     'all 0xFD': filled(0xfd),
     zeros: filled(0),
     'random bytes': random(),
-    'headers of MAVLink 1, 252 bytes claimed every 6': headers('LOG_DATA', 6),
+    'headers of MAVLink 1, 254 bytes claimed every 6': headers('FILE_TRANSFER_PROTOCOL', 6),
     'headers of MAVLink 1, each in the other: 3 bytes': filled(0xfe, 0x33, 0xfd),
     'headers of MAVLink 2, 255 bytes claimed every 10': filled(0xfd, 255, 0, 0, 0, 1, 1, 33, 0, 0),
     'headers of MAVLink 2, every 5': filled(0xfd, 255, 0, 0, 0),
