@@ -163,7 +163,11 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   },
   'an intent is written down nowhere': {
     guarantee: 'G3',
-    engine: () => replace(Intents.prototype, 'isOpen', () => () => true),
+    engine: () => replace(Intents.prototype, 'isDurable', () => () => true),
+  },
+  'an intent is on its way to the disk': {
+    guarantee: 'G3',
+    engine: () => replace(Intents.prototype, 'isDurable', () => Intents.prototype.isOpen),
   },
   'what nobody has answered is settled': {
     guarantee: 'G3',
