@@ -327,16 +327,12 @@ export class SetpointLease extends Lease {
     return this.#doneSince_ms !== undefined && now_ms - this.#doneSince_ms >= this.#dwell_ms
   }
 
-  override wait(now_ms: number): Ending | undefined {
-    const missed = now_ms - this.#framed_ms >= GAP_PERIODS * this.#period_ms && now_ms >= this.#due_ms
-    return super.wait(now_ms) ?? (missed ? failed(Reason.tick_missed, 'no frame') : undefined)
-  }
-
   protected proceed(barriers: number, now_ms: number): Ending | undefined {
     // Judged at every step, sent when due.
     const verdict = this.askCore(STREAM, barriers, now_ms)
     if (verdict.decision !== 'allow') return failed(verdict.reason, verdict.detail)
     if (now_ms < this.#due_ms) return this.#engage(false, barriers, now_ms)
+    if (now_ms - this.#framed_ms >= GAP_PERIODS * this.#period_ms) return failed(Reason.tick_missed, 'no frame')
     const late_ms = now_ms - this.#due_ms
     // The schedule does not drift: the next frame is due a whole number of periods after the first.
     while (this.#due_ms <= now_ms) this.#due_ms += this.#period_ms

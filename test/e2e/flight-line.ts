@@ -33,7 +33,7 @@ const SPEED = 3
 const PATIENCE_MS = 25_000
 
 /** MAV_CMD of what a companion sends. */
-export const COMMAND = { takeoff: 22, land: 21, return: 20, mode: 176, arm: 400, interval: 511 } as const
+export const COMMAND = { takeoff: 22, land: 21, return: 20, mode: 176, arm: 400, interval: 511, request: 512 } as const
 
 // biome-ignore lint/suspicious/noExplicitAny: what HALO publishes, read as an agent would
 export type Value = Record<string, any>
@@ -245,7 +245,9 @@ export class FlightLine {
 
   /** Commands that arrived at the vehicle, but for the requests for messages, which are harmless. */
   get commands() {
-    return this.vehicle.vehicle.observations.commands.filter((c) => c.command !== COMMAND.interval)
+    return this.vehicle.vehicle.observations.commands.filter(
+      ({ command }) => command !== COMMAND.interval && command !== COMMAND.request,
+    )
   }
 
   /** Modes that arrived as commands, by the autopilot's own names, since so many commands. */

@@ -241,17 +241,18 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(stage.run(10).control.pilot_control).toBe(true)
     })
 
-    it('and a lease whose own limits pass meanwhile ends; what it owes waits for the answer', () => {
+    it('and a lease whose own limits have passed meanwhile ends with the answer, by them or by the takeover', () => {
       const stage = still(new Stage(core).engage())
       stage.show({ mode: 'POSITION' }).run(300)
-      expect(stage.lastPhase('g')).toBe('failed tick_missed')
-      expect(stage.modesSent()).toEqual(['OFFBOARD'])
+      expect(stage.lastPhase('g')).toBe('dispatched')
       stage.show({ mode: 'OFFBOARD' }).run(10)
+      expect(stage.lastPhase('g')).toBe('failed tick_missed')
       expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD'])
       expect(stage.control.pilot_control).toBe(false)
 
       const pilots = still(new Stage(core).engage())
       pilots.show({ mode: 'POSITION' }).run(300).show({ mode: 'POSITION' }).run(2000)
+      expect(pilots.lastPhase('g')).toBe('failed taken_over')
       expect(pilots.modesSent()).toEqual(['OFFBOARD'])
       expect(pilots.control.pilot_control).toBe(true)
     })
