@@ -11,6 +11,7 @@ export class Backlog {
   readonly #clock: Pick<Clock, 'now'>
   readonly #batch: number
   readonly #refill_ms: number
+  readonly #behindPoll: (act: () => void) => unknown
   /** The last moment at which the source is known to have been empty. */
   #empty_ms: number
   /** Noted in front of every poll phase from here on. */
@@ -26,12 +27,19 @@ export class Backlog {
   /**
    * To be made before its source is opened: that is empty at first. `batch`: so many pieces in a turn may have left some behind
    * (32 datagrams of a UDP socket); a stream tells with each piece instead. `refill_ms`: how long what a full source kept out
-   * (in the sender's kernel, behind a terminal's line buffer) takes to come in once there is room.
+   * (in the sender's kernel, behind a terminal's line buffer) takes to come in once there is room. `behindPoll` runs something
+   * behind the poll phase of this turn, once.
    */
-  constructor(clock: Pick<Clock, 'now'>, batch = Number.POSITIVE_INFINITY, refill_ms = 0) {
+  constructor(
+    clock: Pick<Clock, 'now'>,
+    batch = Number.POSITIVE_INFINITY,
+    refill_ms = 0,
+    behindPoll: (act: () => void) => unknown = setImmediate,
+  ) {
     this.#clock = clock
     this.#batch = batch
     this.#refill_ms = refill_ms
+    this.#behindPoll = behindPoll
     this.#empty_ms = clock.now()
     this.#mark_ms = this.#empty_ms
   }
@@ -56,7 +64,7 @@ export class Backlog {
   #awaitEnd(): void {
     if (this.#awaitsEnd) return
     this.#awaitsEnd = true
-    setImmediate(() => this.#turnEnds())
+    this.#behindPoll(() => this.#turnEnds())
   }
 
   #turnEnds(): void {

@@ -10,6 +10,7 @@ import { modeMessage } from '../../src/profile/profile.ts'
 import type { JournalEntry, Port, Publication } from '../../src/protocol/port.ts'
 import { Runtime } from '../../src/protocol/runtime.ts'
 import { encode } from '../../src/response/write.ts'
+import { Loop } from './kernel.ts'
 import type { Input, Observer } from './observer.ts'
 
 /** A mistake built in on purpose, to see that the observer finds it. */
@@ -74,6 +75,18 @@ export const STEPS: readonly Place[] = [
   'write',
 ]
 
+/** A datagram on its way to the companion, and what the world knows of it. */
+export interface Telegram {
+  readonly bytes: Uint8Array
+  /** One good frame, which the observer may read as well. */
+  readonly sound: boolean
+  /** Of the vehicle, not of somebody else on the link. */
+  readonly own: boolean
+  /** When it was sent, and since how many boots of however many vehicles. */
+  readonly sent_ms: number
+  readonly boot: number
+}
+
 class Death extends Error {}
 
 interface Surroundings {
@@ -91,6 +104,8 @@ interface Surroundings {
   readonly wall: () => number
   readonly transmit: (bytes: Uint8Array) => boolean
   readonly note: (text: () => string) => void
+  /** So many datagrams the kernel keeps. */
+  readonly room: number
   readonly isDeaf: () => boolean
   readonly isFull: () => boolean
   readonly observer: Observer
@@ -108,10 +123,10 @@ export class Companion {
   readonly #adapter: Adapter
   /** Its monotonic clock begins with the process. */
   readonly #born_ms: number
-  /** When the last turn of its loop ended, by its clock: what is read now counts as received then. */
-  #turned_ms: number
+  readonly #loop: Loop
   #stalled_ms = 0
-  #inbox: (() => void)[] = []
+  /** It has been stopped, and not gone on yet. */
+  #stalled = false
   #heartbeat_ms = Number.NEGATIVE_INFINITY
   #trap: Call | undefined
   #death: { readonly places: ReadonlySet<Place>; points: number } | undefined
@@ -127,7 +142,7 @@ export class Companion {
   constructor(around: Surroundings) {
     this.#around = around
     this.#born_ms = Math.floor(around.now()) - 10
-    this.#turned_ms = this.#clock()
+    this.#loop = new Loop(() => this.#clock(), around.room)
     const adapter = new Adapter({
       modeMessage: modeMessage(around.catalog.profile),
       transmit: (bytes) => {
@@ -239,9 +254,11 @@ export class Companion {
 
   tickDue(): void {
     if (this.#around.now() < this.#stalled_ms) return
-    const inbox = this.#inbox
-    this.#inbox = []
-    for (const act of inbox) act()
+    this.#stalled = false
+    this.#loop.run(() => this.#tick())
+  }
+
+  #tick(): void {
     this.#turn({ kind: 'tick' }, () => {
       this.#take(this.#runtime.tick(this.#clock()))
       const now_ms = this.#clock()
@@ -250,28 +267,28 @@ export class Companion {
         this.#heartbeat_ms = now_ms
       }
     })
-    this.#turned_ms = this.#clock()
   }
 
-  /** `sound`: of one good frame, which the observer may read as well. */
-  telemetry(bytes: Uint8Array, sound: boolean): void {
-    this.#read((received_ms) => {
-      // The ground station's heartbeats are on the link too; they are nobody's state.
-      const said = sound && bytes[5] !== 255
-      const link = this.#link
+  telemetry(telegram: Telegram): void {
+    const { bytes, sound, own, sent_ms, boot } = telegram
+    const arrived_ms = this.#around.now()
+    const link = this.#link
+    this.#loop.datagram((read_ms) => {
+      const received_ms = read_ms + this.#born_ms
       const dropped = (): number => link.late + link.repeated
       const before = dropped()
-      // Nor is what was late or repeated (PROTOCOL 2, "news"): the link's own tests say which that is.
-      const input = (): Input =>
-        said && dropped() === before
-          ? { kind: 'telemetry', datagram: bytes, received_ms: received_ms + this.#born_ms }
-          : { kind: 'tick' }
-      this.#turn(input, () => link.receive(bytes, received_ms))
+      // What was late or repeated is nobody's state (PROTOCOL 2, "news"): the link says which that is, the observer what must be.
+      const input = (): Input => {
+        if (!(sound && own)) return { kind: 'tick' }
+        return { kind: 'telemetry', datagram: bytes, received_ms, arrived_ms, sent_ms, boot, dropped: dropped() > before }
+      }
+      this.#turn(input, () => link.receive(bytes, read_ms))
     })
+    this.#wake()
   }
 
   response(agent: string, bytes: Uint8Array, retained: boolean): void {
-    this.#read(() => {
+    this.#hear(() => {
       this.#turn({ kind: 'response', agent, bytes }, () => {
         this.#take(this.#runtime.receive(agent, bytes, retained, this.#clock()))
       })
@@ -279,7 +296,7 @@ export class Companion {
   }
 
   context(map: number, retained: boolean): void {
-    this.#read((received_ms) => {
+    this.#hear((received_ms) => {
       this.#turn({ kind: 'context', map, retained }, () => {
         this.#take(this.#runtime.context('map', encode({ v: 1, value: map }), retained, received_ms, this.#clock()))
       })
@@ -287,13 +304,13 @@ export class Companion {
   }
 
   #journalled(entry: JournalEntry, problem: string | undefined): void {
-    this.#read(() => {
+    this.#hear(() => {
       this.#turn({ kind: 'tick' }, () => this.#take(this.#runtime.journalled(entry, problem, this.#clock())))
     })
   }
 
   operate(verb: string, bytes: Uint8Array, retained: boolean): void {
-    this.#read(() => {
+    this.#hear(() => {
       this.#turn({ kind: 'operate', verb, bytes, retained }, () =>
         this.#take(this.#runtime.operate(verb, bytes, retained, this.#clock())),
       )
@@ -312,6 +329,7 @@ export class Companion {
 
   stall(for_ms: number): void {
     this.#stalled_ms = this.#around.now() + for_ms
+    this.#stalled = true
   }
 
   /** The core traps in the next such call. */
@@ -332,13 +350,16 @@ export class Companion {
     this.#around.observer.find('G5', what)
   }
 
-  #read(act: (received_ms: number) => void): void {
-    if (this.#around.now() < this.#stalled_ms) {
-      this.#inbox.push(() => act(this.#turned_ms))
-      return
-    }
-    act(this.#turned_ms)
-    if (this.#inbox.length === 0) this.#turned_ms = this.#clock()
+  #hear(act: (received_ms: number) => void): void {
+    this.#loop.message(act)
+    this.#wake()
+  }
+
+  /** Something has come in: a loop that is not stopped wakes, and one that was begins with its timers. */
+  #wake(): void {
+    if (this.#around.now() < this.#stalled_ms) return
+    if (this.#stalled) this.tickDue()
+    else this.#loop.run()
   }
 
   /** `told` is asked once the turn is over. */

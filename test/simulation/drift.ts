@@ -40,6 +40,16 @@ const HEADER = 10
 /** Of an integer on the wire: from the last digit to what no vehicle does in a second. */
 const STEPS = [1, 2, 10, 300, 10_000, 1_000_000, 100_000_000]
 
+/** What a field cannot be, on the wire. */
+const IMPOSSIBLE: Readonly<Record<string, readonly number[]>> = {
+  'battery.remaining': [101, 120, 127, -2, -128],
+  'gps.fix': [9, 100, 255],
+  'position.lat': [132.6e7, -91e7, 2 ** 31 - 1],
+  'position.lon': [181e7, -200e7],
+  'home.lat': [91e7, -132.6e7],
+  'home.lon': [200e7, -181e7],
+}
+
 export class Drift {
   readonly words: string
   readonly #message: number
@@ -47,12 +57,19 @@ export class Drift {
   readonly #since_ms: number
   readonly #value: (said: number, elapsed_s: number) => number
 
-  constructor(chance: Chance, now_ms: number) {
-    const name = chance.pick(Object.keys(CARRIERS))
+  /** With `impossible`, a field says what it cannot be. */
+  constructor(chance: Chance, now_ms: number, impossible = false) {
+    const name = chance.pick(Object.keys(impossible ? IMPOSSIBLE : CARRIERS))
     const [message, field] = CARRIERS[name]!
     this.#message = layout(message).id
     this.#field = fieldOf(message, field)
     this.#since_ms = now_ms
+    const what = impossible ? chance.pick(IMPOSSIBLE[name]!) : undefined
+    if (what !== undefined) {
+      this.words = `${name} cannot be: ${what}`
+      this.#value = () => what
+      return
+    }
     const real = this.#field.format === 'f32'
     const step = (real ? chance.real(0.1, 3) : chance.pick(STEPS)) * chance.pick([-1, 1])
     const stuck = real

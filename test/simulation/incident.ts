@@ -16,6 +16,11 @@ export const SOURCES = {
   ground: 'g',
   courier: 'c',
   disk: 'd',
+  detour: 'l',
+  stranger: 'n',
+  impossible: 'i',
+  stall: 'k',
+  hostile: 'h',
 } as const
 
 export interface Incident {

@@ -3,9 +3,11 @@
 //   --long       whole missions of 90 s instead of short, dense schedules
 //   --jobs J     that many processes
 //   --only a,b   one seed again, with these incidents and no others
+//   --hazards a  that schedules can have: some, all or none, where it is not those that hold (hazard.ts)
 
 import { fork } from 'node:child_process'
 import { parseArgs } from 'node:util'
+import { hazardsNamed } from './hazard.ts'
 import { failure, found, reached } from './report.ts'
 import { type Length, scenarioOf } from './scenario.ts'
 import { shrink } from './shrink.ts'
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     long: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '1' },
     only: { type: 'string' },
+    hazards: { type: 'string' },
     /** Of a job: the k-th of J takes each J-th seed, and reports to the one that started it. */
     part: { type: 'string' },
   },
@@ -32,6 +35,7 @@ function whole(name: 'seed' | 'runs' | 'jobs' | 'part', least: number): number {
 
 const [seed, runs, jobs] = [whole('seed', 0), whole('runs', 1), whole('jobs', 1)]
 const length: Length = values.long ? 'long' : 'short'
+const hazards = values.hazards === undefined ? undefined : hazardsNamed(values.hazards)
 const begun_ms = performance.now()
 const TOLD_EVERY_MS = 5000
 
@@ -40,7 +44,7 @@ else if (values.part !== undefined) job(whole('part', 0))
 else process.exitCode = await all()
 
 function again(only: ReadonlySet<string>): number {
-  const scenario = scenarioOf(seed, length)
+  const scenario = scenarioOf(seed, length, hazards)
   const outcome = fly(catalog, scenario, { only })
   if (outcome.findings.length === 0) {
     console.log(`seed ${seed} with ${[...only].join(', ')}: nothing found`)
@@ -69,7 +73,7 @@ function job(part: number): void {
     told_ms = performance.now()
     tell(soFar)
   }
-  tell(survey(seeds(seed + part, share, jobs), length, { each }))
+  tell(survey(seeds(seed + part, share, jobs), length, { each, hazards }))
 }
 
 /** Every job, until all are done or one has found something. */
@@ -96,7 +100,7 @@ async function all(): Promise<number> {
     console.log(whole ? 'no guarantee was broken' : `a job ended with ${codes.join(', ')}`)
     return whole ? 0 : 1
   }
-  const scenario = scenarioOf(failed, length)
+  const scenario = scenarioOf(failed, length, hazards)
   const outcome = fly(catalog, scenario)
   console.log(`seed ${failed} breaks ${found(outcome)}; it is made small`)
   console.log(failure(scenario, length, shrink(scenario, outcome)))

@@ -9,6 +9,9 @@ import { Kind, PhaseWords } from '../../build/abi.ts'
 import type { Catalog, ComponentType } from '../../src/catalog/catalog.ts'
 import { reads } from '../../src/core/expression.ts'
 import type { Publication } from '../../src/protocol/port.ts'
+import { encode } from '../../src/response/write.ts'
+import { messageOf } from './detour.ts'
+import type { Hazard } from './hazard.ts'
 import { modeName, Sight } from './sight.ts'
 
 export type Guarantee = 'G1' | 'G2' | 'G3' | 'G4' | 'G5' | 'G6'
@@ -24,7 +27,16 @@ export type Input =
   | { readonly kind: 'operate'; readonly verb: string; readonly bytes: Uint8Array; readonly retained: boolean }
   /** A good one of the field `map`. */
   | { readonly kind: 'context'; readonly map: number; readonly retained: boolean }
-  | { readonly kind: 'telemetry'; readonly datagram: Uint8Array; readonly received_ms: number }
+  | {
+      readonly kind: 'telemetry'
+      readonly datagram: Uint8Array
+      /** As the companion has it. */
+      readonly received_ms: number
+      /** When it came into the companion's kernel, when the vehicle sent it, and since how many boots of any vehicle. */
+      readonly arrived_ms: number
+      readonly sent_ms: number
+      readonly boot: number
+    }
   | { readonly kind: 'response'; readonly agent: string; readonly bytes: Uint8Array }
 
 // biome-ignore lint/suspicious/noExplicitAny: what is published is a value for CBOR, and the observer looks into it
@@ -143,8 +155,6 @@ const SENDS_MAX = 10
 /** Accepted packets whose verdict is said again. */
 const PACKETS_KEPT = 64
 /** Ten times 200 ms: then the next of the chain may follow. */
-/** How long a takeover may be doubted, behind the longest stall. */
-const DOUBTED_MS = 1400
 const FOLLOWED_MS = 1900
 /** Longer than `expires`, an unanswered command and a whole chain of contingencies together. */
 const IDLE_MS = 25_000
@@ -172,7 +182,7 @@ export class Observer {
   readonly #catalog: Catalog
   readonly #maxAge_ms: ReadonlyMap<string, number>
   #session = ''
-  #sight = new Sight()
+  #sight: Sight
   #heard = false
   #sequences = new Map<number, Watched>()
   #live = new Set<Watched>()
@@ -189,8 +199,6 @@ export class Observer {
   /** How often the map had changed when a snapshot was taken. */
   #mapAt = new Map<string, number>()
   #pilotControl = false
-  /** Since when a takeover is visible that is not latched. */
-  #doubted_ms: number | undefined
   #paused = false
   #revoked: ReadonlySet<string> = new Set()
   #n = -1
@@ -216,10 +224,33 @@ export class Observer {
   #unsaved = false
   /** Sessions that ended: nothing of theirs may be heard of again. */
   readonly #past = new Set<string>()
+  readonly #hazards: ReadonlySet<Hazard>
+  /** When the newest of each message that was heard was sent. */
+  #sent_ms = new Map<number, number>()
+  /** The newest boot of a vehicle that was heard, and the newest when the session began. */
+  #boot = 0
+  #sessionBoot = 0
+  /** A mode that nothing explains has been reported once: since when, and it may be an old report. */
+  #doubt_ms: number | undefined
+  /** The last turn, and the end of the last time in which there was none for long. */
+  #turned_ms: number | undefined
+  #stalled_ms = Number.NEGATIVE_INFINITY
+  /** When the newest mode report that was heard was sent. */
+  #modeSent_ms = Number.NEGATIVE_INFINITY
+  /** What `control` said, but for what is pending, by its counter. */
+  #controls = new Map<number, string>()
+  /** Each order is a change of its own, even where nothing looks different. */
+  #orders = 0
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, hazards: ReadonlySet<Hazard> = new Set()) {
     this.#catalog = catalog
+    this.#hazards = hazards
+    this.#sight = this.#newSight()
     this.#maxAge_ms = new Map(catalog.fields.map((f) => [f.name, f.maxAge_ms]))
+  }
+
+  #newSight(): Sight {
+    return new Sight(this.#hazards.has('impossible'))
   }
 
   /** The process is gone, without a word, between two turns or in the middle of one. */
@@ -236,6 +267,13 @@ export class Observer {
     this.#debts = []
     this.#heard = false
     this.#stopping = false
+    this.#sent_ms = new Map()
+    this.#boot = 0
+    this.#sessionBoot = 0
+    this.#doubt_ms = undefined
+    this.#turned_ms = undefined
+    this.#stalled_ms = Number.NEGATIVE_INFINITY
+    this.#modeSent_ms = Number.NEGATIVE_INFINITY
   }
 
   /** What left in a turn that was never told: allowed is all that the companion may have come to in it. */
@@ -299,7 +337,9 @@ export class Observer {
     const held = { session: this.#session, n: this.#n, paused: this.#paused, latched, revoked: this.#revoked }
     const liveBefore = new Set(this.#live)
     const { input, renewed } = turn
+    if (input.kind === 'operate') this.#orders++
     const reborn = renewed === 'reboot'
+    const isLate = this.#judgeTime(input)
     if (!reborn) this.#see(input)
     this.#clear(input)
     const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
@@ -307,12 +347,8 @@ export class Observer {
     const [sight, ours, mapChanges, uncertain] = [this.#sight, this.#ours, this.#mapChanges, this.#uncertain]
     for (const publication of turn.published) this.#hear(publication, input, renewed)
     if (reborn) this.#see(input)
-    // One report may be an old one: a second one, or half a second, decides.
-    if (takeover === undefined || this.#pilotControl || this.#resumed !== undefined) this.#doubted_ms = undefined
-    else this.#doubted_ms ??= this.at_ms
-    if (this.#doubted_ms !== undefined && this.at_ms - this.#doubted_ms > DOUBTED_MS) {
-      this.find('G5', `a takeover was visible (${takeover}) and nothing was latched`)
-    }
+    if (reborn) this.#judgeReboot()
+    this.#judgeLatch(takeover, input, isLate, latched)
     const silent = (latched && this.#pilotControl) || takeover !== undefined
     this.#judgeOrphan()
     // What left in the turn of a session's end left before it.
@@ -325,8 +361,84 @@ export class Observer {
     this.#settleDebts(debtsBefore, turn.deaf)
     if (input.kind === 'response') this.#judgeAnswer(input.agent, turn)
     if (input.kind === 'operate') this.#judgeOrder(input, held, turn)
+    for (const publication of turn.published) this.#judgeSize(publication)
     if (input.kind === 'stop') this.#stopping = true
     if (input.kind === 'tick') this.#judgeIdle()
+  }
+
+  // Hazards
+
+  /** No value is younger than the truth; returns whether the report is none newer than what was heard before. */
+  #judgeTime(input: Input): boolean {
+    const now_ms = this.at_ms
+    if (this.#turned_ms !== undefined && now_ms - this.#turned_ms > STALL_MS) this.#stalled_ms = now_ms
+    this.#turned_ms = now_ms
+    if (input.kind !== 'telemetry') return false
+    const { datagram, received_ms, arrived_ms, sent_ms, boot } = input
+    const message = messageOf(datagram)
+    if (received_ms > arrived_ms + 1e-6) {
+      const lay_ms = Math.round(now_ms - arrived_ms)
+      this.find(
+        'G5',
+        `message ${message} lay ${lay_ms} ms in the kernel and counts as ${Math.round(now_ms - received_ms)} ms old`,
+      )
+    }
+    const newest_ms = this.#sent_ms.get(message) ?? Number.NEGATIVE_INFINITY
+    if (this.#boot === 0) this.#sessionBoot = boot
+    this.#boot = Math.max(this.#boot, boot)
+    if (sent_ms <= newest_ms) return true
+    this.#sent_ms.set(message, sent_ms)
+    if (message === CURRENT_MODE) this.#modeSent_ms = sent_ms
+    return false
+  }
+
+  /** A session ends with the vehicle's boot, and with nothing that the link does. */
+  #judgeReboot(): void {
+    if (this.#boot <= this.#sessionBoot) this.find('G5', 'a session ended for a reboot that there was not')
+    this.#sessionBoot = this.#boot
+  }
+
+  /**
+   * A mode that nothing explains stops everything at once. It is believed with a second report, or when no other comes: a mode
+   * report carries no time, and the first may be an old one.
+   */
+  #judgeLatch(takeover: string | undefined, input: Input, isLate: boolean, latched: boolean): void {
+    if (isLate && input.kind === 'telemetry' && !latched && this.#pilotControl && this.#doubt_ms === undefined) {
+      this.find('G5', `an old message ${messageOf(input.datagram)} latched pilot control`)
+    }
+    if (takeover === undefined || this.#pilotControl || this.#resumed !== undefined) {
+      this.#doubt_ms = undefined
+      return
+    }
+    this.#doubt_ms ??= this.at_ms
+    const again = this.#sight.mode!.received_ms > this.#doubt_ms
+    if (again || this.at_ms - this.#doubt_ms > DOUBT_MS) {
+      this.find('G5', `a takeover was visible (${takeover}) and nothing was latched`)
+    }
+  }
+
+  /** Whatever is published fits any broker (PROTOCOL 12). */
+  #judgeSize({ topic, value }: Publication): void {
+    if (!this.#hazards.has('hostile') || topic === 'catalog') return
+    const { length } = encode(value)
+    if (length > PUBLISHED_MAX) this.find('G5', `${topic} has ${length} bytes`)
+  }
+
+  /** What was pending does not speak against an order: it protects consents, which name their own digest. */
+  #judgeConflict(
+    { verb, after }: { readonly verb: string; readonly after: number },
+    published: Turn['published'],
+  ): void {
+    if (!this.#hazards.has('hostile') || verb === 'approve' || verb === 'refuse') return
+    const refused = published.some(({ topic, value }) => {
+      const { kind, text } = value as Said
+      return topic === 'notice' && kind === 'operator' && /operator_conflict/.test(text)
+    })
+    if (!refused) return
+    const seen = [...this.#controls].filter(([n]) => n >= after).map(([, control]) => control)
+    if (this.#controls.has(after) && new Set(seen).size === 1) {
+      this.find('G5', `${verb} after ${after} was refused, and since then only what waits for consent has changed`)
+    }
   }
 
   /** Every packet gets one verdict; whoever's packet trapped the core is revoked (PROTOCOL 11, 12). */
@@ -347,6 +459,8 @@ export class Observer {
     { renewed, published }: Turn,
   ): void {
     const order = decode(bytes) as { session: string; after: number }
+    if (!retained && order.session === held.session) this.#judgeConflict({ verb, after: order.after }, published)
+    if (verb === 'pause' && !retained && !this.#paused) this.find('G5', 'a pause was heard and is not in force')
     const current = !retained && order.session === held.session && order.after === held.n
     if (current || (verb === 'pause' && !retained)) return
     const lifted =
@@ -399,6 +513,12 @@ export class Observer {
     // Nothing counts before the autopilot's first heartbeat has named it.
     if (datagram[7] === 0 && datagram[8] === 0 && datagram[9] === 0) this.#heard = true
     if (!this.#heard) return
+    // What carries a time and is old is dropped.
+    const isOld =
+      this.#hazards.has('late') &&
+      TIMED.has(messageOf(datagram)) &&
+      input.sent_ms < this.#sent_ms.get(messageOf(datagram))!
+    if (isOld) return
     this.#sight.apply(datagram, input.received_ms)
     const { mode } = this.#sight
     if (mode?.received_ms !== input.received_ms) return
@@ -446,6 +566,10 @@ export class Observer {
           this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
         }
         this.#n = said.n
+        this.#controls.set(
+          said.n,
+          JSON.stringify([said.paused, said.pilot_control, said.revoked, said.uncertain, this.#orders]),
+        )
         if (said.pilot_control) this.#debts = []
         this.#pilotControl = said.pilot_control
         this.#paused = said.paused
@@ -534,7 +658,7 @@ export class Observer {
 
   #forget(session: string): void {
     this.#session = session
-    this.#sight = new Sight()
+    this.#sight = this.#newSight()
     this.#sequences = new Map()
     this.#idle = new Map()
     this.#live = new Set()
@@ -561,6 +685,8 @@ export class Observer {
     const before = this.#accepted.get(`${agent} ${digest}`)
     if (!said.accepted) {
       this.count(`rejected ${said.reason}`)
+      if (said.reason === 'no_capacity' && agent !== 'hostile')
+        this.find('G5', `${agent} has no room for what another took`)
       const forgotten = before !== undefined && /_not_fresh$/.test(said.reason) && this.#accepted.size < PACKETS_KEPT
       if (forgotten) this.find('G3', `an accepted packet of ${agent} came again and is ${said.reason}`)
       return
@@ -750,10 +876,11 @@ export class Observer {
   // What went out
 
   #judgeFrame(frame: Uint8Array, silent: boolean, liveBefore: ReadonlySet<Watched>): void {
-    const message = frame[7]! | (frame[8]! << 8) | (frame[9]! << 16)
+    const message = messageOf(frame)
     const bytes = new Uint8Array(64)
     bytes.set(frame.subarray(10, 10 + frame[1]!))
     const payload = new DataView(bytes.buffer)
+    this.#judgeAddress(message, frame, bytes)
     if (message === 0 || message === 253 || message === 20 || message === 111) return
     if (message === 84 || message === 86) return this.#judgeSetpoint(message, payload, bytes, silent, liveBefore)
     if (message !== 76) return this.find('G2', `message ${message} left`)
@@ -783,6 +910,15 @@ export class Observer {
     const mode = name === 'takeoff' ? 'TAKEOFF' : name
     this.#ours.add(mode)
     if (mode === 'LAND' || mode === 'RETURN') this.#landingSent = true
+  }
+
+  /** Nothing is for anybody but the vehicle (PROTOCOL 11). */
+  #judgeAddress(message: number, frame: Uint8Array, payload: Uint8Array): void {
+    const at = TARGETS[message]
+    if (at === undefined) return
+    const [system, component] = [payload[at]!, payload[at + 1]!]
+    if (VEHICLES.has(system) && component === 1 && frame[5] === system) return
+    this.find('G5', `message ${message} left as ${frame[5]}/${frame[6]} for ${system}/${component}`)
   }
 
   // What cannot be undone (PROTOCOL 8)
@@ -856,6 +992,11 @@ export class Observer {
 
   /** The mode guard of PROTOCOL 8, by what was delivered. */
   #guard(name: string, liveBefore: ReadonlySet<Watched>): void {
+    const parked = this.#sight.isParked(this.at_ms, this.#maxAge_ms.get('landed')!, this.#maxAge_ms.get('armed')!)
+    if (this.#hazards.has('stalls') && !parked && this.#modeSent_ms <= this.#stalled_ms) {
+      const ago_ms = Math.round(this.at_ms - this.#stalled_ms)
+      this.find('G5', `${name} left ${ago_ms} ms after a stall, and the mode behind it has not been heard`)
+    }
     if (!this.#permits(liveBefore)) {
       const { mode } = this.#sight
       const age_ms = mode && Math.round(this.at_ms - mode.received_ms)
@@ -1062,6 +1203,19 @@ export class Observer {
     this.#debts.push(this.#debt(ORPHAN, ['HOLD'], undefined, true))
   }
 }
+
+/** Longer than this between two turns is a stall. */
+const STALL_MS = 100
+/** From a report that nothing explains to the belief, where no other comes; a turn later. */
+const DOUBT_MS = 600
+const PUBLISHED_MAX = 64 * 1024
+const CURRENT_MODE = 436
+/** Messages with a time of their own in them. */
+const TIMED = new Set([33, 32, 24, 230, 242])
+/** The first of target_system and target_component in each message that has them. */
+const TARGETS: Readonly<Record<number, number>> = { 76: 30, 84: 50, 86: 50, 20: 2 }
+/** System ids of vehicles that there can be, one after another. */
+const VEHICLES = new Set(Array.from({ length: 20 }, (_, i) => 1 + i))
 
 /** Between two ways to reckon a distance, m. */
 const SLACK_M = 0.01

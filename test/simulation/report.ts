@@ -17,9 +17,10 @@ export function failure(
   { only, outcome, flights }: Shrunk,
   options: FlyOptions = {},
 ): string {
+  const { hazards } = scenario
   const { events } = fly(catalog, scenario, { ...options, only, told: true })
   const left = outcome.incidents.map(({ name, at_ms, words }) => `${seconds(at_ms)}  ${name.padEnd(4)} ${words}`)
-  const flag = length === 'long' ? ' --long' : ''
+  const flag = `${length === 'long' ? ' --long' : ''}${hazards.size > 0 ? ` --hazards ${[...hazards].join()}` : ''}`
   return [
     `seed ${scenario.seed} breaks ${found(outcome)}`,
     `${left.length} incidents are left after ${flights} flights:`,

@@ -1,6 +1,7 @@
 // What a seed means: where a schedule begins, how long it is, how rough, and how fast everybody acts in it.
 
 import { Chance, type Range } from './chance.ts'
+import { type Hazard, HELD, hazardsOf } from './hazard.ts'
 
 /** Whole missions from the ground, or a few dense seconds that begin where things happen. */
 export type Length = 'long' | 'short'
@@ -20,6 +21,10 @@ export interface Pace {
   readonly planner_ms: Range
   readonly scout_ms: Range
   readonly courier_ms: Range
+  /** Of the hostile one: the rate that it may. */
+  readonly hostile_ms: Range
+  /** Between two of what a hazard of the schedule brings. */
+  readonly hazard_ms: Range
   /** A response on its way: usually, and now and then. */
   readonly said_ms: Range
   readonly late_ms: Range
@@ -45,6 +50,7 @@ export interface Scenario {
   /** Where an agent wants to go, m from home. */
   readonly reach_m: number
   readonly pace: Pace
+  readonly hazards: ReadonlySet<Hazard>
 }
 
 const LONG: Pace = {
@@ -56,6 +62,8 @@ const LONG: Pace = {
   planner_ms: [300, 3000],
   scout_ms: [300, 20_000],
   courier_ms: [2000, 30_000],
+  hostile_ms: [150, 300],
+  hazard_ms: [2000, 15_000],
   said_ms: [5, 900],
   late_ms: [1000, 15_000],
   operator_ms: [500, 3000],
@@ -75,6 +83,8 @@ const SHORT: Pace = {
   planner_ms: [100, 700],
   scout_ms: [300, 6000],
   courier_ms: [200, 2500],
+  hostile_ms: [150, 300],
+  hazard_ms: [200, 1500],
   said_ms: [2, 60],
   late_ms: [200, 1500],
   operator_ms: [80, 800],
@@ -94,16 +104,20 @@ const DELIVERY: Pace = {
   disk_ms: [100, 700],
 }
 
-export function scenarioOf(seed: number, length: Length): Scenario {
+/** `may`: the hazards that a schedule can have. */
+export function scenarioOf(seed: number, length: Length, may: readonly Hazard[] = HELD): Scenario {
   const chance = new Chance(seed)
   const roughness = seed % 4 === 0 ? 0 : chance.real(0.2, 1)
-  if (length === 'long') return { seed, duration_ms: 90_000, start: 'cold', roughness, reach_m: 25, pace: LONG }
+  const hazards = roughness === 0 ? new Set<Hazard>() : hazardsOf(seed, may)
+  const both = { seed, roughness, hazards }
+  if (length === 'long') return { ...both, duration_ms: 90_000, start: 'cold', reach_m: 25, pace: LONG }
   const delivery = seed % 8 === 5
+  // Some hazards take longer than a schedule usually lasts.
+  const longer = hazards.has('late') || hazards.has('strangers') || hazards.has('stalls') ? 2 : 1
   return {
-    seed,
-    duration_ms: chance.real(2000, 4200) * (delivery ? 3 : 1),
+    ...both,
+    duration_ms: chance.real(2000, 4200) * (delivery ? 3 : longer),
     start: chance.happens(0.8) || delivery ? 'aloft' : 'ready',
-    roughness,
     reach_m: 3,
     pace: delivery ? DELIVERY : SHORT,
   }

@@ -28,14 +28,32 @@ const GLITCH = 1024 | 2048
 const MODE_MS = 1000
 const CRITICAL_MS = 3500
 
+type Bounds = readonly [least: number, most: number]
+const ANY: Bounds = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+/** What a value can be: anything else is unknown. */
+const RANGES: Readonly<Record<string, Bounds>> = {
+  'battery.remaining': [0, 100],
+  'gps.fix': [0, 8],
+  'position.lat': [-90, 90],
+  'position.lon': [-180, 180],
+  'home.lat': [-90, 90],
+  'home.lon': [-180, 180],
+}
+
 // One for all: what a datagram leaves out is zero.
 const PAYLOAD = new Uint8Array(255)
 const VIEW = new DataView(PAYLOAD.buffer)
 
 export class Sight {
   readonly #seen = new Map<string, Seen>()
+  readonly #plausible: boolean
   mode: { readonly mode: string; readonly intended: string; readonly received_ms: number } | undefined
   landed: { readonly word: string; readonly received_ms: number } | undefined
+
+  /** `plausible`: what cannot be is unknown. */
+  constructor(plausible = false) {
+    this.#plausible = plausible
+  }
 
   /** One datagram of the autopilot, of one good frame. */
   apply(datagram: Uint8Array, received_ms: number): void {
@@ -44,7 +62,11 @@ export class Sight {
     PAYLOAD.set(datagram.subarray(10, 10 + length))
     PAYLOAD.fill(0, length)
     const payload = VIEW
-    const see = (name: string, value: number): unknown => this.#seen.set(name, { value, received_ms })
+    const see = (name: string, said: number): unknown => {
+      const [least, most] = RANGES[name] ?? ANY
+      const value = !this.#plausible || (said >= least && said <= most) ? said : Number.NaN
+      return this.#seen.set(name, { value, received_ms })
+    }
     const u8 = (at: number): number => payload.getUint8(at)
     const i32 = (at: number): number => payload.getInt32(at, true)
     const f32 = (at: number): number => payload.getFloat32(at, true)

@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { referenceCatalog } from '../unit/protocol/stage.ts'
+import type { Hazard } from './hazard.ts'
 import { type Length, type Scenario, scenarioOf } from './scenario.ts'
 import { type FlyOptions, fly, type Outcome } from './world.ts'
 
@@ -10,9 +11,12 @@ const MAY =
 
 const COURIER = 'report.range, request.approval, status, hold, release'
 
-/** The reference catalog with two agents more, and a gripper that is not waited for as long as most schedules last. */
+/** The reference catalog with three agents more, and a gripper that is not waited for as long as most schedules last. */
 export const catalog: Catalog = referenceCatalog(
-  ['agents:\n', `agents:\n  scout:\n    may: [${MAY}]\n  courier:\n    may: [${COURIER}]\n`],
+  [
+    'agents:\n',
+    `agents:\n  scout:\n    may: [${MAY}]\n  courier:\n    may: [${COURIER}]\n  hostile:\n    may: [${MAY}]\n`,
+  ],
   ['      irreversible: true\n      within: 5s', '      irreversible: true\n      within: 1200ms'],
 )
 
@@ -23,17 +27,23 @@ export interface Survey {
   readonly failed: { readonly scenario: Scenario; readonly outcome: Outcome } | undefined
 }
 
+interface SurveyOptions extends FlyOptions {
+  readonly each?: (survey: Survey) => void
+  /** What schedules can have, where that is not what holds. */
+  readonly hazards?: readonly Hazard[] | undefined
+}
+
 /** Flies the seeds in order, up to the first finding. `each` is told after every one. */
 export function survey(
   seeds: Iterable<number>,
   length: Length,
-  { each, ...options }: FlyOptions & { readonly each?: (survey: Survey) => void } = {},
+  { each, hazards, ...options }: SurveyOptions = {},
 ): Survey {
   const reached = new Map<string, number>()
   let [runs, virtual_ms] = [0, 0]
   let failed: Survey['failed']
   for (const seed of seeds) {
-    const scenario = scenarioOf(seed, length)
+    const scenario = scenarioOf(seed, length, hazards)
     const outcome = fly(catalog, scenario, options)
     runs++
     virtual_ms += outcome.flown_ms

@@ -10,11 +10,14 @@ import type { JournalEntry, Publication } from '../../src/protocol/port.ts'
 import { encode } from '../../src/response/write.ts'
 import { Agent, HOME, type Snapshot } from './agent.ts'
 import { Chance, type Range, Schedule } from './chance.ts'
-import { Companion, PLACES, type Sabotage, STEPS, TRAPS } from './companion.ts'
+import { Companion, PLACES, type Sabotage, STEPS, type Telegram, TRAPS } from './companion.ts'
+import { Detour } from './detour.ts'
 import { Drift } from './drift.ts'
+import { Hostile } from './hostile.ts'
 import { type Incident, Incidents, type SOURCES } from './incident.ts'
 import { type Finding, Observer } from './observer.ts'
 import type { Scenario } from './scenario.ts'
+import { Speaker } from './stranger.ts'
 
 /** What a schedule came to. */
 export interface Outcome {
@@ -66,6 +69,7 @@ const DO_GRIPPER = 211
 /** The companion hears in a later turn that an entry is on the disk, and what happens meanwhile does not wait. */
 const DISK_MS = 3
 const EPOCH_MS = 1_700_000_000_000
+const DIRECT: readonly number[] = [0]
 
 /** Flies one schedule and returns what was wrong with it; it stops at the first turn with a finding. */
 export function fly(catalog: Catalog, scenario: Scenario, options: FlyOptions = {}): Outcome {
@@ -81,7 +85,7 @@ class World {
   readonly #incidents: Incidents
   readonly #events: string[] = []
   readonly #wire = createHash('sha256')
-  readonly #agents: Agent[]
+  readonly #agents: (Agent | Hostile)[]
   #now_ms = 0
 
   // Each part has a source of chance of its own: what one draws shifts nothing for the others.
@@ -94,6 +98,13 @@ class World {
 
   #vehicle: SimulatedVehicle
   #vehicles = 0
+  /** Boots of all vehicles so far, and whether the one that flies is up. */
+  #boots = 1
+  #isUp = true
+  readonly #detour = new Detour()
+  #strangers: Speaker[] = []
+  /** This process of the companion has heard the vehicle's heartbeat. */
+  #hasMet = false
   /** How bad the link is: 0 perfect. */
   #noise = 0
   /** Nothing is heard of the vehicle until then. */
@@ -103,6 +114,8 @@ class World {
   /** The disk takes nothing until then. */
   #full_ms = 0
   readonly #drain: number
+  /** So many datagrams the kernel keeps. */
+  readonly #room: number
   #drifts: Drift[] = []
   /** Every acknowledgement arrives twice until then. */
   #twice_ms = 0
@@ -141,12 +154,19 @@ class World {
       ground: chance.fork(),
       courier: chance.fork(),
       disk: chance.fork(),
+      detour: chance.fork(),
+      stranger: chance.fork(),
+      impossible: chance.fork(),
+      stall: chance.fork(),
+      hostile: chance.fork(),
     }
-    this.#observer = new Observer(catalog)
+    this.#room = this.#causes.stall.pick([64, 250, 1000])
+    this.#observer = new Observer(catalog, scenario.hazards)
     this.#incidents = new Incidents(options.only)
     this.#drain = this.#vehicleChance.pick([0.05, 0.05, 0.3, 1])
     this.#vehicle = this.#newVehicle()
     this.#agents = (['planner', 'scout', 'courier'] as const).map((name) => new Agent(name, scenario.reach_m))
+    if (scenario.hazards.has('hostile')) this.#agents.push(new Hostile())
   }
 
   run(): Outcome {
@@ -175,6 +195,11 @@ class World {
       this.#recur('misfortune', [least_ms, most_ms / roughness], (own) => this.#misfortune(own))
       this.#recur('disk', pace.disk_ms, (own) => this.#irreversible(own))
     }
+    const { hazards } = this.#scenario
+    if (hazards.has('late')) this.#recur('detour', pace.hazard_ms, (own) => this.#takeDetour(own))
+    if (hazards.has('strangers')) this.#recur('stranger', pace.hazard_ms, (own) => this.#strangerComes(own))
+    if (hazards.has('impossible')) this.#recur('impossible', pace.hazard_ms, (own) => this.#mislead(own, true))
+    if (hazards.has('stalls')) this.#recur('stall', pace.hazard_ms, (own) => this.#stopProcess(own))
 
     for (let event = this.#schedule.next(); event !== undefined; event = this.#schedule.next()) {
       if (event.at_ms - begun_ms > duration_ms) break
@@ -184,7 +209,7 @@ class World {
     }
     const { findings, reached } = this.#observer
     for (const { name, words } of this.#incidents.happened) {
-      if (/^[md]/.test(name)) this.#observer.count(kindOf(words))
+      if (/^[mdlnik]/.test(name)) this.#observer.count(kindOf(words))
     }
     return {
       findings,
@@ -231,6 +256,10 @@ class World {
     this.#schedule.at(this.#now_ms + after_ms, act)
   }
 
+  get #hostiles(): readonly string[] {
+    return this.#scenario.hazards.has('hostile') ? ['hostile'] : []
+  }
+
   get #isFull(): boolean {
     return this.#now_ms < this.#full_ms
   }
@@ -259,6 +288,7 @@ class World {
       wall: () => this.#options.wall?.(this.#now_ms) ?? EPOCH_MS + Math.floor(this.#now_ms) + this.#wall_ms,
       transmit: (bytes) => this.#transmit(bytes),
       note: (text) => this.note(text),
+      room: this.#room,
       isDeaf: () => this.#now_ms < this.#deaf_ms,
       isFull: () => this.#isFull,
       observer: this.#observer,
@@ -283,6 +313,7 @@ class World {
 
   #gone(restart_ms: number): void {
     this.#companion = undefined
+    this.#hasMet = false
     this.#later(restart_ms, () => this.#start())
   }
 
@@ -307,7 +338,7 @@ class World {
       this.#now_ms += this.#scenario.pace.vehicle_ms
       said = this.#vehicle.step(this.#now_ms)
     } while (!said.some((datagram) => datagram[7] === HEARTBEAT && datagram[5] !== GROUND_STATION))
-    for (const datagram of said) this.#later(1.5, () => this.#companion?.telemetry(datagram, true))
+    for (const datagram of said) this.#later(1.5, () => this.#arrives(this.#telegram(datagram)))
   }
 
   #newVehicle(): SimulatedVehicle {
@@ -334,7 +365,12 @@ class World {
   #stepVehicle(): void {
     const chance = this.#air
     const noise = this.#noise
-    for (const datagram of this.#vehicle.step(this.#now_ms)) {
+    this.#strangersSpeak()
+    const said = this.#vehicle.step(this.#now_ms)
+    const isUp = this.#vehicle.running
+    if (isUp && !this.#isUp) this.#boots++
+    this.#isUp = isUp
+    for (const datagram of said) {
       const isAck = datagram[7] === COMMAND_ACK
       if (datagram[7] === ATTITUDE && !this.#scenario.pace.attitude) continue
       const lost = noise > 0 && chance.happens((isAck ? 0.05 : 0.01) * noise)
@@ -346,11 +382,79 @@ class World {
       const broken = noise > 0 && chance.happens(0.003 * noise)
       const delay_ms = noise > 0 && chance.happens(0.01 * noise) ? chance.real(5, 60) : 1.5
       if (broken) bytes = corrupted(bytes, chance)
-      const arrives = (): void => this.#companion?.telemetry(bytes, !broken)
-      this.#later(delay_ms, arrives)
+      const telegram = this.#telegram(bytes, !broken)
+      const arrives = (): void => this.#arrives(telegram)
+      for (const later_ms of this.#scenario.hazards.has('late') ? this.#detour.delays(bytes, this.#now_ms) : DIRECT) {
+        this.#later(delay_ms + later_ms, arrives)
+      }
       if (isAck && this.#now_ms < this.#twice_ms) this.#later(delay_ms + chance.real(1, 800), arrives)
       else if (noise > 0 && chance.happens(0.003 * noise)) this.#later(delay_ms + chance.real(1, 100), arrives)
     }
+  }
+
+  #telegram(bytes: Uint8Array, sound = true): Telegram {
+    return { bytes, sound, own: bytes[5] !== GROUND_STATION, sent_ms: this.#now_ms, boot: this.#boots }
+  }
+
+  #arrives(telegram: Telegram): void {
+    if (this.#companion === undefined) return
+    if (telegram.own && telegram.sound && telegram.bytes[7] === HEARTBEAT) this.#hasMet = true
+    this.#companion.telemetry(telegram)
+  }
+
+  // Hazards
+
+  #takeDetour(chance: Chance): string | undefined {
+    return this.#detour.begin(chance, this.#now_ms, (datagram, sent_ms) => {
+      const telegram = { ...this.#telegram(datagram), sent_ms }
+      this.#later(1.5, () => this.#arrives(telegram))
+    })
+  }
+
+  #strangerComes(chance: Chance): string {
+    const speaker = new Speaker(chance, this.#now_ms, this.#now_ms + chance.real(200, 5000))
+    this.#strangers.push(speaker)
+    // In the silence of the vehicle, if need be for longer than it takes to believe that it is gone.
+    const silent_ms = chance.happens(0.4) ? chance.pick([500, 3500, 4500]) : 0
+    this.#gap_ms = Math.max(this.#gap_ms, this.#now_ms + silent_ms)
+    return `${speaker.stranger.name} speaks${silent_ms > 0 ? `, vehicle silent for ${silent_ms} ms` : ''}`
+  }
+
+  #strangersSpeak(): void {
+    if (this.#strangers.length === 0) return
+    this.#strangers = this.#strangers.filter(({ until_ms }) => this.#now_ms < until_ms)
+    for (const speaker of this.#strangers) {
+      for (const bytes of speaker.say(this.#now_ms)) {
+        this.#later(1.5, () => {
+          // Whoever is alike is taken for the vehicle by a process that knows none yet, and rightly.
+          if (speaker.stranger.alike && !this.#hasMet) return
+          this.#companion?.telemetry({ ...this.#telegram(bytes), own: false })
+        })
+      }
+    }
+  }
+
+  #mislead(chance: Chance, impossible: boolean): string {
+    const drift = new Drift(chance, this.#now_ms, impossible)
+    this.#drifts.push(drift)
+    this.#later(chance.real(100, 4000), () => {
+      this.#drifts = this.#drifts.filter((d) => d !== drift)
+    })
+    return drift.words
+  }
+
+  #stopProcess(chance: Chance): string {
+    const for_ms = Math.round(chance.happens(0.5) ? chance.real(50, 800) : chance.real(800, 5000))
+    this.#companion?.stall(for_ms)
+    // A person takes over while nobody looks.
+    if (chance.happens(0.4)) {
+      this.#later(chance.real(0, for_ms), () => {
+        this.#vehicle.fault({ kind: 'pilot', mode: chance.pick(['POSITION', 'ALTITUDE'] as const) }, this.#now_ms)
+        this.#flown = true
+        this.#later(chance.real(1000, 6000), () => this.#giveBack())
+      })
+    }
+    return `process stopped for ${for_ms} ms`
   }
 
   #misfortune(chance: Chance): string | undefined {
@@ -446,17 +550,12 @@ class World {
         if (!chance.happens(0.2)) return undefined
         // With the ids of the first: of another system it would be nobody's vehicle.
         this.#vehicle = this.#newVehicle()
+        this.#boots++
         this.#gap_ms = now_ms + 3500
         return 'another autopilot takes its place'
       case 19:
-      case 20: {
-        const drift = new Drift(chance, now_ms)
-        this.#drifts.push(drift)
-        this.#later(chance.real(100, 4000), () => {
-          this.#drifts = this.#drifts.filter((d) => d !== drift)
-        })
-        return drift.words
-      }
+      case 20:
+        return this.#mislead(chance, false)
       case 21: {
         const for_ms = chance.pick([100, 500, 2000])
         this.#offline_ms = now_ms + for_ms
@@ -560,7 +659,7 @@ class World {
     }
   }
 
-  #think(agent: Agent, chance: Chance): string | undefined {
+  #think(agent: Agent | Hostile, chance: Chance): string | undefined {
     const { said_ms, late_ms } = this.#scenario.pace
     const bytes = agent.think(chance)
     if (bytes === undefined) return undefined
@@ -605,9 +704,11 @@ class World {
     }
     if (control.paused || control.pilot_control) {
       if (!this.#flown && chance.happens(0.5)) say('resume')
-    } else if (chance.happens(0.02 * roughness)) say('pause')
+    } else if (chance.happens((this.#hostiles.length > 0 ? 0.2 : 0.02) * roughness)) say('pause')
+    for (const agent of this.#hostiles) if (chance.happens(0.05)) say('revoke', { agent })
     if (control.revoked.length > 0 && chance.happens(0.4)) say('restore', { agent: control.revoked[0] })
-    if (chance.happens(0.01 * roughness)) say('revoke', { agent: chance.pick(['planner', 'scout', 'nobody']) })
+    if (chance.happens(0.01 * roughness))
+      say('revoke', { agent: chance.pick(['planner', 'scout', 'nobody', ...this.#hostiles]) })
     const asked = control.pending[0]
     if (asked !== undefined && chance.happens(0.6))
       say(chance.pick(['approve', 'approve', 'refuse']), { consent: asked.consent })

@@ -1,0 +1,102 @@
+// An agent that says nothing that is forbidden, and means harm: as much as it may, at the rate that it may, of what costs the
+// companion and the others most.
+
+import { encode } from '../../src/response/write.ts'
+import { HOME, type Snapshot } from './agent.ts'
+import type { Chance } from './chance.ts'
+
+interface Component {
+  readonly id: string
+  readonly type: string
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly requires?: readonly string[]
+}
+
+const GOTO = { lat: HOME.lat, lon: HOME.lon, alt: 8 }
+const COMPONENTS = 256
+
+const many = (count: number, of: (i: number) => Component): Component[] =>
+  Array.from({ length: count }, (_, i) => of(i))
+
+export class Hostile {
+  readonly name = 'hostile'
+  lastWords = ''
+  #snapshot: Snapshot | undefined
+  #generation = 0
+  #plan: string | undefined
+
+  hear(snapshot: Snapshot): void {
+    this.#snapshot = snapshot
+  }
+
+  think(chance: Chance): Uint8Array | undefined {
+    const snapshot = this.#snapshot
+    if (snapshot === undefined) return undefined
+    this.#generation++
+    const name = `h${this.#generation}`
+    const [words, components, recovers] = this.#say(chance, name)
+    if (!recovers) this.#plan = name
+    this.lastWords = `${name}: ${words}`
+    const rest = recovers ? { recovers: this.#plan } : {}
+    return encode({
+      v: 1,
+      response: name,
+      generation: this.#generation,
+      snapshot: snapshot.snapshot,
+      ...rest,
+      components,
+    })
+  }
+
+  #say(chance: Chance, name: string): readonly [words: string, components: Component[], recovers: boolean] {
+    const recovers = this.#plan !== undefined && chance.happens(0.7)
+    switch (chance.int(0, 4)) {
+      case 0: {
+        // Backwards: each names the one behind it, and the last of them rests on what is wrong.
+        const resting = many(145, (i) => ({
+          id: `c${i}`,
+          type: 'goto',
+          payload: GOTO,
+          requires: [i === 144 ? 'bad0' : `c${i + 1}`],
+        }))
+        const bad = many(110, (i) => ({ id: `bad${i}`, type: 'goto', payload: { ...GOTO, alt: -1 } }))
+        return ['malformed ones and a chain on them', [...resting, ...bad], false]
+      }
+      case 1:
+        return [
+          'new ids without payload',
+          many(COMPONENTS, (i) => ({ id: `${name}-${i}`, type: 'goto', payload: {} })),
+          recovers,
+        ]
+      case 2: {
+        const notice = { type: 'notice.operator', payload: { text: 'x'.repeat(chance.int(1, 100)) } }
+        return ['notices', many(COMPONENTS, (i) => ({ id: `${name}-${i}`, ...notice })), recovers]
+      }
+      case 3: {
+        const ask: Component = { id: `${name}-ask`, type: 'request.approval', payload: { text: 'may I' } }
+        const waits: Component = {
+          id: `${name}-hold`,
+          type: 'goto',
+          payload: GOTO,
+          requires: [ask.id, `${name}-range`],
+        }
+        return [
+          'a request',
+          [{ id: `${name}-range`, type: 'report.range', payload: {} }, ask, waits],
+          recovers && chance.happens(0.5),
+        ]
+      }
+      default: {
+        const ask: Component = { id: 'ask', type: 'request.approval', payload: { text: 'may I' } }
+        const range: Component = { id: 'range', type: 'report.range', payload: {} }
+        const waits = many(COMPONENTS - 2, (i) => ({
+          id: `w${i}`,
+          type: 'goto',
+          payload: GOTO,
+          requires: ['range', 'ask'],
+        }))
+        return ['many that wait', [range, ask, ...waits], false]
+      }
+    }
+  }
+}
