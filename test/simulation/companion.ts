@@ -19,6 +19,8 @@ export interface Sabotage {
   readonly load?: CoreFactory
   readonly core?: (core: Core) => Partial<Core>
   readonly send?: (frame: CoreFrame, send: (frame: CoreFrame) => boolean) => boolean
+  /** So many datagrams in a turn may have left some behind. */
+  readonly batch?: number
 }
 
 const CALLS = [
@@ -142,7 +144,7 @@ export class Companion {
   constructor(around: Surroundings) {
     this.#around = around
     this.#born_ms = Math.floor(around.now()) - 10
-    this.#loop = new Loop(() => this.#clock(), around.room)
+    this.#loop = new Loop(() => this.#clock(), around.room, around.sabotage.batch)
     const adapter = new Adapter({
       modeMessage: modeMessage(around.catalog.profile),
       transmit: (bytes) => {
@@ -328,7 +330,7 @@ export class Companion {
   }
 
   stall(for_ms: number): void {
-    this.#stalled_ms = this.#around.now() + for_ms
+    this.#stalled_ms = Math.max(this.#stalled_ms, this.#around.now() + for_ms)
     this.#stalled = true
   }
 

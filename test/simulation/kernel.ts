@@ -22,12 +22,12 @@ export class Loop {
   /** Datagrams that the kernel had no room for. */
   dropped = 0
 
-  /** `now` is the process's clock; `room`: so many datagrams the kernel keeps. */
-  constructor(now: () => number, room: number) {
+  /** `now` is the process's clock; `room`: so many datagrams the kernel keeps; `batch`: what the companion takes for a full turn. */
+  constructor(now: () => number, room: number, batch = BATCH) {
     this.#now = now
     this.#room = room
     const later = (act: () => void): unknown => this.#immediates.push(act)
-    this.#link = new Backlog({ now }, BATCH, 0, later)
+    this.#link = new Backlog({ now }, batch, 0, later)
     this.#broker = new Backlog({ now }, 1, 0, later)
   }
 

@@ -210,6 +210,8 @@ export class Observer {
   #debts: Debt[] = []
   #ours = new Set(['OFFBOARD'])
   #resumed: string | undefined
+  /** The mode that whoever resumed has accepted: until the next effect of ours. */
+  #acceptedMode: string | undefined
   #landingSent = false
   #orphanJudged = false
   /** Types of which the last frame has no known outcome, by what was seen: no second one before a person has looked. */
@@ -541,7 +543,8 @@ export class Observer {
       if (i.engaged && mode.mode !== 'OFFBOARD') return `${mode.mode} in the flight of ${i.id}`
       if (i.commanded && mode.mode === 'OFFBOARD' && mode.intended === 'OFFBOARD') i.engaged = true
     }
-    if (mode.mode === 'HOLD' || this.#ours.has(mode.mode) || mode.mode === this.#resumed) return undefined
+    if (mode.mode === 'HOLD' || this.#ours.has(mode.mode)) return undefined
+    if (mode.mode === this.#resumed || mode.mode === this.#acceptedMode) return undefined
     if (this.#debts.some((d) => d.names.includes(mode.mode))) return undefined // it is what was asked for
     return mode.mode
   }
@@ -558,12 +561,12 @@ export class Observer {
       case 'control':
         if (input.kind === 'start') this.#judgeMemory(said)
         this.#revoked = new Set(said.revoked)
-        if (this.#pilotControl && !said.pilot_control) this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
+        if (this.#pilotControl && !said.pilot_control) this.#resume()
         else if (said.pilot_control) this.#resumed = undefined
-        if (this.#paused && !said.paused) this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
+        if (this.#paused && !said.paused) this.#resume()
         // Also where there was nothing to lift: whoever resumes accepts the mode that is there.
         if (!said.pilot_control && input.kind === 'operate' && input.verb === 'resume' && this.#isNew(input)) {
-          this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
+          this.#resume()
         }
         this.#n = said.n
         this.#controls.set(
@@ -594,6 +597,12 @@ export class Observer {
         this.#obligation(said)
         break
     }
+  }
+
+  /** Whoever resumes accepts the mode that is shown. */
+  #resume(): void {
+    this.#resumed = this.#sight.mode?.mode ?? 'HOLD'
+    this.#acceptedMode = this.#resumed
   }
 
   /** What the operator and the pilot hold outlives the process (PROTOCOL 10, 11), but for what it died of telling. */
@@ -647,10 +656,10 @@ export class Observer {
       // A HOLD may have been under way, or about to be, when the core trapped: the one of an undo, or after a landing.
       debts.push(this.#debt('inherited', ['HOLD'], undefined, false))
     }
-    const [ours, resumed] = [this.#ours, this.#resumed]
+    const [ours, resumed, accepted] = [this.#ours, this.#resumed, this.#acceptedMode]
     this.#forget(session)
     // The same process and the same vehicle: what it had set is still its own, what the operator had accepted is accepted.
-    if (follow) [this.#ours, this.#resumed] = [ours, resumed]
+    if (follow) [this.#ours, this.#resumed, this.#acceptedMode] = [ours, resumed, accepted]
     this.#debts = debts.filter((d) => d.names.length > 0)
     this.#orphanJudged = renewed === 'reboot'
     this.count(`session ${renewed ?? 'started'}`)
@@ -673,6 +682,7 @@ export class Observer {
     this.#mapAt = new Map()
     this.#ours = new Set(['OFFBOARD'])
     this.#resumed = undefined
+    this.#acceptedMode = undefined
     this.#landingSent = false
     this.#orphanJudged = false
   }
@@ -857,6 +867,7 @@ export class Observer {
       const { mode } = this.#sight
       i.engaged = mode?.mode === 'OFFBOARD' && mode.intended === 'OFFBOARD'
     }
+    this.#acceptedMode = undefined
     this.#live.add(i)
     // Whoever takes the resource stands for what would have followed, or it has been shown.
     this.#debts = this.#debts.filter((d) => d.resource !== i.is.uses)

@@ -11,11 +11,14 @@ import { Obligations } from '../../src/protocol/obligation.ts'
 import { Session } from '../../src/protocol/session.ts'
 import { Takeover } from '../../src/protocol/takeover.ts'
 import type { Sabotage } from './companion.ts'
+import type { Hazard } from './hazard.ts'
 import type { Mutation } from './mutant.ts'
 import type { Guarantee } from './observer.ts'
 
 interface Mistake {
   readonly guarantee: Guarantee
+  /** Only in schedules with this. */
+  readonly hazard?: Hazard
   /** Around the core or the port, made anew for each schedule. */
   readonly around?: () => Sabotage
   /** In the engine: a method that is another one, until what is returned is called. */
@@ -105,6 +108,14 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
         }),
       }
     },
+  },
+
+  // Around the loop
+
+  'a full batch is all that there was': {
+    guarantee: 'G5',
+    hazard: 'stalls',
+    around: () => ({ batch: Number.POSITIVE_INFINITY }),
   },
 
   // In the engine
