@@ -24,6 +24,8 @@ export class Hostile {
   #snapshot: Snapshot | undefined
   #generation = 0
   #plan: string | undefined
+  /** What it does most of the time: some harm comes of doing one thing often. */
+  #habit: number | undefined
 
   hear(snapshot: Snapshot): void {
     this.#snapshot = snapshot
@@ -49,8 +51,9 @@ export class Hostile {
   }
 
   #say(chance: Chance, name: string): readonly [words: string, components: Component[], recovers: boolean] {
-    const recovers = this.#plan !== undefined && chance.happens(0.7)
-    switch (chance.int(0, 4)) {
+    this.#habit ??= chance.int(0, 4)
+    const recovers = this.#plan !== undefined && chance.happens(0.9)
+    switch (chance.happens(0.8) ? this.#habit : chance.int(0, 4)) {
       case 0: {
         // Backwards: each names the one behind it, and the last of them rests on what is wrong.
         const resting = many(145, (i) => ({
@@ -70,7 +73,9 @@ export class Hostile {
         ]
       case 2: {
         const notice = { type: 'notice.operator', payload: { text: 'x'.repeat(chance.int(1, 100)) } }
-        return ['notices', many(COMPONENTS, (i) => ({ id: `${name}-${i}`, ...notice })), recovers]
+        // The last of them leave no room for anybody.
+        const count = chance.pick([COMPONENTS, COMPONENTS, 64, 16, 4, 1])
+        return ['notices', many(count, (i) => ({ id: `${name}-${i}`, ...notice })), recovers]
       }
       case 3: {
         const ask: Component = { id: `${name}-ask`, type: 'request.approval', payload: { text: 'may I' } }
