@@ -61,6 +61,8 @@ export class Detour {
     const { share, chance, until_ms = now_ms } = this.#disorder ?? {}
     const late_ms = now_ms < until_ms && chance!.happens(share!) ? chance!.real(0, HELD_MS) : 0
     const echo = this.#echo
-    return echo === undefined || now_ms >= echo.until_ms ? [late_ms] : [late_ms, late_ms + echo.after_ms]
+    return echo === undefined || now_ms >= echo.until_ms
+      ? [late_ms]
+      : [late_ms, Math.min(HELD_MS, late_ms + echo.after_ms)]
   }
 }

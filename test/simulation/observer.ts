@@ -199,6 +199,8 @@ export class Observer {
   /** How often the map had changed when a snapshot was taken. */
   #mapAt = new Map<string, number>()
   #pilotControl = false
+  /** It is latched for an alarm. */
+  #alarmed = false
   #paused = false
   #revoked: ReadonlySet<string> = new Set()
   #n = -1
@@ -351,7 +353,7 @@ export class Observer {
     if (reborn) this.#see(input)
     if (reborn) this.#judgeReboot()
     this.#judgeLatch(takeover, input, isLate, latched)
-    const silent = (latched && this.#pilotControl) || takeover !== undefined
+    const silent = (latched && this.#pilotControl && !this.#alarmed) || takeover !== undefined
     this.#judgeOrphan()
     // What left in the turn of a session's end left before it.
     const after = [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] as const
@@ -385,6 +387,8 @@ export class Observer {
         `message ${message} lay ${lay_ms} ms in the kernel and counts as ${Math.round(now_ms - received_ms)} ms old`,
       )
     }
+    // Before the autopilot's first heartbeat nothing is heard of anybody.
+    if (!this.#heard && message !== HEARTBEAT) return false
     const newest_ms = this.#sent_ms.get(message) ?? Number.NEGATIVE_INFINITY
     if (this.#boot === 0) this.#sessionBoot = boot
     this.#boot = Math.max(this.#boot, boot)
@@ -573,12 +577,15 @@ export class Observer {
           said.n,
           JSON.stringify([said.paused, said.pilot_control, said.revoked, said.uncertain, this.#orders]),
         )
-        if (said.pilot_control) this.#debts = []
+        // In an alarm nobody else has it: what is owed is owed.
+        if (!said.pilot_control) this.#alarmed = false
+        else if (!this.#alarmed) this.#debts = []
         this.#pilotControl = said.pilot_control
         this.#paused = said.paused
         this.#uncertain = new Set(said.uncertain)
         break
       case 'notice':
+        if (said.kind === 'alarm') this.#alarm(said.text)
         if (said.kind === 'journal') this.#unsaved = true
         // It says so itself: no frame has left.
         if (/^contingency \w+ not shown after 0 frames/.test(said.text)) this.#giveUp()
@@ -617,6 +624,13 @@ export class Observer {
     const restored = [...this.#revoked].some((agent) => !said.revoked.includes(agent))
     if (restored && !ordered) this.find('G5', 'a revocation was forgotten in a restart')
     this.#remember(said)
+  }
+
+  /** Two speak as one, or another speaks in the silence of ours; the link alone makes no second vehicle. */
+  #alarm(text: string): void {
+    if (!this.#pilotControl) this.#alarmed = true
+    if (this.#boot <= 1 && !this.#hazards.has('strangers'))
+      this.find('G5', `an alarm, and there is one vehicle: ${text}`)
   }
 
   /** Held back by the mode guard ten times over, with the vehicle heard, is what PROTOCOL 8 calls recorded as not sent. */
@@ -1079,7 +1093,7 @@ export class Observer {
       i.first = bytes.slice()
       i.home_m = this.#sight.value('home.amsl')
     } else if (i.first.some((b, at) => b !== bytes[at])) this.find('G2', `a frame of ${i.id} differs from its first`)
-    if (silent) this.find('G5', `a setpoint of ${i.id} left while the pilot has the vehicle`)
+    if (silent || this.#alarmed) this.find('G5', `a setpoint of ${i.id} left while the pilot has the vehicle`)
     if (this.at_ms - i.last_ms < 45) this.find('G2', `two frames of ${i.id} within 45 ms`)
     i.frames++
     i.last_ms = this.at_ms
@@ -1220,6 +1234,7 @@ const STALL_MS = 100
 /** From a report that nothing explains to the belief, where no other comes; a turn later. */
 const DOUBT_MS = 600
 const PUBLISHED_MAX = 64 * 1024
+const HEARTBEAT = 0
 const CURRENT_MODE = 436
 /** Messages with a time of their own in them. */
 const TIMED = new Set([33, 32, 24, 230, 242])
