@@ -7,7 +7,7 @@ export const HAZARDS = ['late', 'strangers', 'impossible', 'stalls', 'hostile'] 
 export type Hazard = (typeof HAZARDS)[number]
 
 /** Those that hold on this code: the others are flown where they are asked for (`--hazards late,stalls`). */
-export const HELD: readonly Hazard[] = []
+export const HELD: readonly Hazard[] = ['stalls']
 
 const PROBABILITY: Readonly<Record<Hazard, number>> = {
   late: 0.25,

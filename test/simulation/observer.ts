@@ -372,6 +372,11 @@ export class Observer {
 
   // Hazards
 
+  /** Time has passed of which the companion knows nothing: what it has heard before is old. */
+  stalled(): void {
+    this.#stalled_ms = this.at_ms
+  }
+
   /** No value is younger than the truth; returns whether the report is none newer than what was heard before. */
   #judgeTime(input: Input): boolean {
     const now_ms = this.at_ms
@@ -1018,9 +1023,9 @@ export class Observer {
   /** The mode guard of PROTOCOL 8, by what was delivered. */
   #guard(name: string, liveBefore: ReadonlySet<Watched>): void {
     const parked = this.#sight.isParked(this.at_ms, this.#maxAge_ms.get('landed')!, this.#maxAge_ms.get('armed')!)
-    if (this.#hazards.has('stalls') && !parked && this.#modeSent_ms <= this.#stalled_ms) {
+    if (!parked && this.#isBehindStall()) {
       const ago_ms = Math.round(this.at_ms - this.#stalled_ms)
-      this.find('G5', `${name} left ${ago_ms} ms after a stall, and the mode behind it has not been heard`)
+      return this.find('G5', `${name} left ${ago_ms} ms after a stall, and the mode behind it has not been heard`)
     }
     if (!this.#permits(liveBefore)) {
       const { mode } = this.#sight
@@ -1029,10 +1034,16 @@ export class Observer {
     }
   }
 
+  /** No mode has been heard that was sent behind the last stall: what is known of it may be what lay in the kernel. */
+  #isBehindStall(): boolean {
+    return this.#modeSent_ms <= this.#stalled_ms
+  }
+
   #permits(live: ReadonlySet<Watched>): boolean {
     const arming = [...live, ...this.#live].some((i) => i.armed)
     const landedMax_ms = this.#maxAge_ms.get('landed')!
     if (!arming && this.#sight.isParked(this.at_ms, landedMax_ms, this.#maxAge_ms.get('armed')!)) return true
+    if (this.#isBehindStall()) return false
     const mode = this.#sight.mode?.mode ?? ''
     return this.#sight.isGuarded(this.at_ms) && (mode === 'HOLD' || this.#ours.has(mode))
   }

@@ -9,6 +9,7 @@ import { Intents } from '../../src/protocol/intent.ts'
 import { CommandLease, Lease } from '../../src/protocol/lease.ts'
 import { Obligations } from '../../src/protocol/obligation.ts'
 import { Session } from '../../src/protocol/session.ts'
+import { Stall } from '../../src/protocol/stall.ts'
 import { Takeover } from '../../src/protocol/takeover.ts'
 import type { Sabotage } from './companion.ts'
 import type { Hazard } from './hazard.ts'
@@ -160,6 +161,11 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   'the mode guard is open': {
     guarantee: 'G5',
     engine: () => replace(Takeover.prototype, 'inControl', () => () => true),
+  },
+  'behind a stall everything is known as before': {
+    guarantee: 'G5',
+    hazard: 'stalls',
+    engine: () => replace(Stall.prototype, 'step', () => () => undefined),
   },
   'a contingency is shown before it was sent': {
     guarantee: 'G5',
