@@ -282,7 +282,15 @@ export class Companion {
       // What was late or repeated is nobody's state (PROTOCOL 2, "news"): the link says which that is, the observer what must be.
       const input = (): Input => {
         if (!(sound && own)) return { kind: 'tick' }
-        return { kind: 'telemetry', datagram: bytes, received_ms, arrived_ms, sent_ms, boot, dropped: dropped() > before }
+        return {
+          kind: 'telemetry',
+          datagram: bytes,
+          received_ms,
+          arrived_ms,
+          sent_ms,
+          boot,
+          dropped: dropped() > before,
+        }
       }
       this.#turn(input, () => link.receive(bytes, read_ms))
     })

@@ -36,6 +36,8 @@ export type Input =
       readonly arrived_ms: number
       readonly sent_ms: number
       readonly boot: number
+      /** The link took it for late or repeated. */
+      readonly dropped: boolean
     }
   | { readonly kind: 'response'; readonly agent: string; readonly bytes: Uint8Array }
 
@@ -397,7 +399,14 @@ export class Observer {
     const newest_ms = this.#sent_ms.get(message) ?? Number.NEGATIVE_INFINITY
     if (this.#boot === 0) this.#sessionBoot = boot
     this.#boot = Math.max(this.#boot, boot)
-    if (sent_ms <= newest_ms) return true
+    const isLate = sent_ms <= newest_ms
+    if (isLate && TIMED.has(message) && !input.dropped) {
+      this.find(
+        'G5',
+        `message ${message} counts although it is ${Math.round(newest_ms - sent_ms)} ms older than the newest`,
+      )
+    }
+    if (isLate) return true
     this.#sent_ms.set(message, sent_ms)
     if (message === CURRENT_MODE) this.#modeSent_ms = sent_ms
     return false
@@ -524,12 +533,7 @@ export class Observer {
     // Nothing counts before the autopilot's first heartbeat has named it.
     if (datagram[7] === 0 && datagram[8] === 0 && datagram[9] === 0) this.#heard = true
     if (!this.#heard) return
-    // What carries a time and is old is dropped.
-    const isOld =
-      this.#hazards.has('late') &&
-      TIMED.has(messageOf(datagram)) &&
-      input.sent_ms < this.#sent_ms.get(messageOf(datagram))!
-    if (isOld) return
+    if (input.dropped) return
     this.#sight.apply(datagram, input.received_ms)
     const { mode } = this.#sight
     if (mode?.received_ms !== input.received_ms) return
@@ -947,7 +951,7 @@ export class Observer {
     const at = TARGETS[message]
     if (at === undefined) return
     const [system, component] = [payload[at]!, payload[at + 1]!]
-    if (VEHICLES.has(system) && component === 1 && frame[5] === system) return
+    if (system === VEHICLE && component === 1 && frame[5] === VEHICLE) return
     this.find('G5', `message ${message} left as ${frame[5]}/${frame[6]} for ${system}/${component}`)
   }
 
@@ -1251,8 +1255,8 @@ const CURRENT_MODE = 436
 const TIMED = new Set([33, 32, 24, 230, 242])
 /** The first of target_system and target_component in each message that has them. */
 const TARGETS: Readonly<Record<number, number>> = { 76: 30, 84: 50, 86: 50, 20: 2 }
-/** System ids of vehicles that there can be, one after another. */
-const VEHICLES = new Set(Array.from({ length: 20 }, (_, i) => 1 + i))
+/** The system id of every vehicle that is flown. */
+const VEHICLE = 1
 
 /** Between two ways to reckon a distance, m. */
 const SLACK_M = 0.01
