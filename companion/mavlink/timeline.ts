@@ -94,7 +94,12 @@ export class Timeline {
     const key = message * 256 + (message === DISTANCE_SENSOR ? payload[SENSOR]! : 0)
     const newest = this.#newest.get(key)
     const where = this.#locate(point, newest)
-    if (where === 'elsewhere') return CLOCKS.has(message) ? this.#elsewhere(point) : { kind: 'late', boot_ms }
+    if (where === 'elsewhere') {
+      const news: News = CLOCKS.has(message) ? this.#elsewhere(point) : { kind: 'late', boot_ms }
+      // It counts, so that a copy of it does not.
+      if (news.kind === 'rebooted') this.#newest.set(key, { ...point, payload })
+      return news
+    }
     if (where === 'late') return { kind: 'late', boot_ms }
     if (newest?.boot_ms === boot_ms && isSame(newest.payload, payload)) return { kind: 'repeated' }
     this.#newest.set(key, { ...point, payload })
@@ -186,7 +191,8 @@ export class Timeline {
     }
     const key = message * 256 + sequence
     const heard = this.#copies.get(key)
-    const isNext = ((sequence - this.#sequence - 1) & 0xff) < NEXT
+    // Sequence numbers come round within seconds: what is said a second time of one time is a repetition then as well.
+    const isNext = timeOf(message, payload) === undefined && ((sequence - this.#sequence - 1) & 0xff) < NEXT
     if (
       heard !== undefined &&
       !isNext &&
@@ -202,9 +208,8 @@ export class Timeline {
 
   /** By a time in µs, where the message has one; a receiver may set that anew, so that it is no time since boot. */
   #isBehind(message: number, payload: Uint8Array): boolean {
-    const at = layoutOf(message)?.usec
-    if (at === undefined) return false
-    const usec = view(payload).getBigUint64(at, true)
+    const usec = timeOf(message, payload)
+    if (usec === undefined) return false
     const behind_us = (this.#usec.get(message) ?? usec) - usec
     if (behind_us > 0n && behind_us <= BigInt(LATE_ms) * 1000n) return true
     this.#usec.set(message, usec)
@@ -226,6 +231,12 @@ function isNext(last: Point, point: Point): boolean {
   const advance_ms = advance(last, point)
   const elapsed_ms = Math.max(0, point.received_ms - last.received_ms)
   return advance_ms >= elapsed_ms / FASTEST - STEP_ms && advance_ms <= elapsed_ms * FASTEST + STEP_ms
+}
+
+/** A time of its own in µs, from whatever beginning: 0 is none. */
+function timeOf(message: number, payload: Uint8Array): bigint | undefined {
+  const at = layoutOf(message)?.usec
+  return at === undefined ? undefined : view(payload).getBigUint64(at, true) || undefined
 }
 
 /** ms from one time since boot to another, the short way round: it wraps after 49 days. */
