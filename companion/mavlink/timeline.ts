@@ -73,10 +73,12 @@ export class Timeline {
   #sent_ms = 0
   #other: Other | undefined
   /** Where the boot before this one ended, and until when its frames may still come. */
-  #before: { readonly boot_ms: number; readonly until_ms: number } | undefined
+  #before:
+    | { readonly boot_ms: number; readonly until_ms: number; readonly usec: ReadonlyMap<number, bigint> }
+    | undefined
   /** Frames without a time since boot, by message and sequence number. */
   readonly #copies = new Map<number, { readonly payload: Uint8Array; readonly received_ms: number }>()
-  readonly #usec = new Map<number, bigint>()
+  #usec = new Map<number, bigint>()
   #sequence = 0
 
   judge(frame: Frame, received_ms: number): News {
@@ -118,8 +120,9 @@ export class Timeline {
       if (this.#mayHaveRebooted(point)) return 'elsewhere'
       return line === undefined || advance(point, line) <= LATE_ms ? 'late' : 'elsewhere'
     }
+    if (this.#isOfBefore(point) && !isNext(line ?? before, point)) return 'late'
     // Nothing leaps: between two frames passes what passes here, or less where these are dated too early.
-    if (advance_ms > FASTEST * Math.max(0, elapsed_ms) + LATE_ms) return this.#isOfBefore(point) ? 'late' : 'elsewhere'
+    if (advance_ms > FASTEST * Math.max(0, elapsed_ms) + LATE_ms) return 'elsewhere'
     return elapsed_ms - advance_ms > LATE_ms && this.#mayHaveRebooted(point) ? 'elsewhere' : 'here'
   }
 
@@ -173,7 +176,7 @@ export class Timeline {
     if (!this.#mayHaveRebooted(point)) {
       return { kind: 'twin', text: 'its clock has leapt, and it has not rebooted', boot_ms, alternates: false }
     }
-    const before = { boot_ms: this.#line!.boot_ms, until_ms: point.received_ms + LATE_ms }
+    const before = { boot_ms: this.#line!.boot_ms, until_ms: point.received_ms + LATE_ms, usec: this.#usec }
     this.begin()
     this.#before = before
     this.#line = point
@@ -201,17 +204,23 @@ export class Timeline {
     ) {
       return { kind: 'repeated' }
     }
+    if (this.#isBehind(message, payload, received_ms)) return { kind: 'late', boot_ms: undefined }
     if (this.#copies.size >= COPIES_MAX) this.#copies.clear()
     this.#copies.set(key, { payload, received_ms })
-    return this.#isBehind(message, payload) ? { kind: 'late', boot_ms: undefined } : { kind: 'new', boot_ms: undefined }
+    return { kind: 'new', boot_ms: undefined }
   }
 
   /** By a time in µs, where the message has one; a receiver may set that anew, so that it is no time since boot. */
-  #isBehind(message: number, payload: Uint8Array): boolean {
+  #isBehind(message: number, payload: Uint8Array, received_ms: number): boolean {
     const usec = timeOf(message, payload)
     if (usec === undefined) return false
-    const behind_us = (this.#usec.get(message) ?? usec) - usec
-    if (behind_us > 0n && behind_us <= BigInt(LATE_ms) * 1000n) return true
+    const isLate = (behind_us: bigint): boolean => behind_us >= 0n && behind_us <= BigInt(LATE_ms) * 1000n
+    const newest = this.#usec.get(message)
+    if (newest !== undefined && newest !== usec && isLate(newest - usec)) return true
+    // Of the boot before, and on its way since then.
+    const before = this.#before
+    const last = before !== undefined && received_ms < before.until_ms ? before.usec.get(message) : undefined
+    if (last !== undefined && isLate(last - usec)) return true
     this.#usec.set(message, usec)
     return false
   }
@@ -222,7 +231,7 @@ export class Timeline {
     this.#line = undefined
     this.#other = undefined
     this.#before = undefined
-    this.#usec.clear()
+    this.#usec = new Map()
   }
 }
 

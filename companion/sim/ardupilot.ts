@@ -176,7 +176,7 @@ export class ArduPilot implements Autopilot {
       unknownInterval: DENIED,
       unknownMessage: FAILED,
     }
-    this.#telemetry = new Telemetry(COPTER_STREAMS, habits, airframe.random, options.stream_ms)
+    this.#telemetry = new Telemetry(COPTER_STREAMS, habits, airframe.random, options.stream_ms, options.up_ms)
     this.#stop = new Stop(airframe.body, COAST_MS)
   }
 

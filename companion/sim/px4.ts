@@ -124,7 +124,7 @@ export class Px4 implements Autopilot {
     this.#options = options
     this.#airframe = airframe
     this.parameters = overridden(PARAMETERS, options.parameters)
-    this.#telemetry = new Telemetry(PX4_STREAMS, HABITS, airframe.random, options.stream_ms)
+    this.#telemetry = new Telemetry(PX4_STREAMS, HABITS, airframe.random, options.stream_ms, options.up_ms)
     this.#estimator = new Estimator(airframe.random)
     this.#stop = new Stop(airframe.body, COAST_MS)
     this.#offboardLoss_ms = this.#lossTimeout_ms

@@ -198,10 +198,12 @@ export class Telemetry<R> {
   readonly #habits: Habits
   readonly #each_ms: number | undefined
   #boot_ms = 0
+  #up_ms: number
   #modeChange_ms = Number.POSITIVE_INFINITY
 
-  /** `each_ms`: every stream comes at this interval from boot on, and none ever faster. */
-  constructor(streams: readonly Stream<R>[], habits: Habits, random: Random, each_ms?: number) {
+  /** `each_ms`: every stream comes at this interval from boot on, and none ever faster. `up_ms`: its first boot was so long ago. */
+  constructor(streams: readonly Stream<R>[], habits: Habits, random: Random, each_ms?: number, up_ms = 0) {
+    this.#up_ms = up_ms
     this.#random = random
     this.#habits = habits
     this.#each_ms = each_ms
@@ -216,7 +218,8 @@ export class Telemetry<R> {
 
   /** Boot time starts over and every interval is the default again. */
   boot(now_ms: number): void {
-    this.#boot_ms = now_ms
+    this.#boot_ms = now_ms - this.#up_ms
+    this.#up_ms = 0
     this.#modeChange_ms = Number.POSITIVE_INFINITY
     for (const schedule of this.#schedules) {
       schedule.prompt_ms = OFF

@@ -44,6 +44,8 @@ export interface VehicleOptions {
    * Default 4500, ArduPilot 41600.
    */
   readonly readyAfter_ms?: number
+  /** By its clock it has been up for so long already when it boots first. Default 0. */
+  readonly up_ms?: number
   /** From a `reboot` to the boot. Default 4000. */
   readonly rebootAfter_ms?: number
   /** The estimate wanders over this much, peak to peak. Default 0.8. */

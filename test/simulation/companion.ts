@@ -127,6 +127,8 @@ export class Companion {
   readonly #born_ms: number
   readonly #loop: Loop
   #stalled_ms = 0
+  /** The link has handed on what the last datagram reports. */
+  #counted = false
   /** It has been stopped, and not gone on yet. */
   #stalled = false
   #heartbeat_ms = Number.NEGATIVE_INFINITY
@@ -193,7 +195,10 @@ export class Companion {
         identity: (system, component) => this.#take(runtime.connected(system, component, this.#clock())),
         rebooted: (up_ms, received_ms) =>
           this.#take(runtime.rebooted(up_ms + this.#clock() - received_ms, this.#clock())),
-        report: (report, received_ms) => this.#take(runtime.observe(report, received_ms, this.#clock())),
+        report: (report, received_ms) => {
+          this.#counted = true
+          this.#take(runtime.observe(report, received_ms, this.#clock()))
+        },
         acknowledge: (ack) => this.#take(runtime.acknowledge(ack, this.#clock())),
         alarm: (text) => this.#take(runtime.alarm(text, this.#clock())),
         warn: () => {},
@@ -274,11 +279,8 @@ export class Companion {
   telemetry(telegram: Telegram): void {
     const { bytes, sound, own, sent_ms, boot } = telegram
     const arrived_ms = this.#around.now()
-    const link = this.#link
     this.#loop.datagram((read_ms) => {
       const received_ms = read_ms + this.#born_ms
-      const dropped = (): number => link.late + link.repeated
-      const before = dropped()
       // What was late or repeated is nobody's state (PROTOCOL 2, "news"): the link says which that is, the observer what must be.
       const input = (): Input => {
         if (!(sound && own)) return { kind: 'tick' }
@@ -289,10 +291,13 @@ export class Companion {
           arrived_ms,
           sent_ms,
           boot,
-          dropped: dropped() > before,
+          dropped: !this.#counted,
         }
       }
-      this.#turn(input, () => link.receive(bytes, read_ms))
+      this.#turn(input, () => {
+        this.#counted = false
+        this.#link.receive(bytes, read_ms)
+      })
     })
     this.#wake()
   }
@@ -355,6 +360,8 @@ export class Companion {
     // Every tick is told to the core: this is later than the last that it heard of.
     this.#turn({ kind: 'tick' }, () => this.#take(this.#runtime.tick(this.#clock())))
     this.#turn({ kind: 'tick' }, () => this.#take(this.#runtime.tick(this.#clock() + by_ms)))
+    // A clock that steps has stood still for nobody knows how long.
+    if (Number.isFinite(by_ms)) this.#around.observer.stalled()
     if (this.#runtime.session !== session) return
     const what = `a clock that was off by ${by_ms} ms did not end the session`
     this.#around.observer.find('G5', what)

@@ -241,8 +241,12 @@ export class Observer {
   /** The last turn, and the end of the last time in which there was none for long. */
   #turned_ms: number | undefined
   #stalled_ms = Number.NEGATIVE_INFINITY
-  /** When the newest mode report that was heard was sent. */
-  #modeSent_ms = Number.NEGATIVE_INFINITY
+  /** When the wire last told another place than the vehicle was in. */
+  #misplaced_ms = Number.NEGATIVE_INFINITY
+  /** When the last mode report that counted came into the companion's kernel. */
+  #modeArrived_ms = Number.NEGATIVE_INFINITY
+  /** The last two reports of the mode that counted, the newest first. */
+  #judgedModes: { readonly isLate: boolean; readonly mode: number }[] = []
   /** What `control` said, but for what is pending, by its counter. */
   #controls = new Map<number, string>()
   /** Each order is a change of its own, even where nothing looks different. */
@@ -279,7 +283,8 @@ export class Observer {
     this.#doubt_ms = undefined
     this.#turned_ms = undefined
     this.#stalled_ms = Number.NEGATIVE_INFINITY
-    this.#modeSent_ms = Number.NEGATIVE_INFINITY
+    this.#modeArrived_ms = Number.NEGATIVE_INFINITY
+    this.#judgedModes = []
   }
 
   /** What left in a turn that was never told: allowed is all that the companion may have come to in it. */
@@ -379,6 +384,11 @@ export class Observer {
     this.#stalled_ms = this.at_ms
   }
 
+  /** From now on the wire tells another place than the vehicle is in. */
+  misplaced(now_ms: number): void {
+    this.#misplaced_ms = now_ms
+  }
+
   /** No value is younger than the truth; returns whether the report is none newer than what was heard before. */
   #judgeTime(input: Input): boolean {
     const now_ms = this.at_ms
@@ -396,19 +406,27 @@ export class Observer {
     }
     // Before the autopilot's first heartbeat nothing is heard of anybody.
     if (!this.#heard && message !== HEARTBEAT) return false
-    const newest_ms = this.#sent_ms.get(message) ?? Number.NEGATIVE_INFINITY
     if (this.#boot === 0) this.#sessionBoot = boot
     this.#boot = Math.max(this.#boot, boot)
+    // What was dropped before a reboot was believed may come again and count.
+    const newest_ms = this.#sent_ms.get(message) ?? Number.NEGATIVE_INFINITY
     const isLate = sent_ms <= newest_ms
-    if (isLate && TIMED.has(message) && !input.dropped) {
-      this.find(
-        'G5',
-        `message ${message} counts although it is ${Math.round(newest_ms - sent_ms)} ms older than the newest`,
-      )
+    if (input.dropped) return isLate
+    if (isLate && TIMED.has(message)) {
+      const older_ms = Math.round(newest_ms - sent_ms)
+      this.find('G5', `message ${message} counts although it is ${older_ms} ms older than the newest`)
     }
+    if (boot < this.#sessionBoot && TIMED_SINCE_BOOT.has(message)) {
+      this.find('G5', `message ${message} counts although it is of the boot before`)
+    }
+    if (message === CURRENT_MODE) {
+      this.#judgedModes.unshift({ isLate, mode: reportedMode(datagram) })
+      // How long the link took nobody knows.
+      this.#modeArrived_ms = arrived_ms
+    }
+    this.#judgedModes.length = Math.min(2, this.#judgedModes.length)
     if (isLate) return true
     this.#sent_ms.set(message, sent_ms)
-    if (message === CURRENT_MODE) this.#modeSent_ms = sent_ms
     return false
   }
 
@@ -423,8 +441,13 @@ export class Observer {
    * report carries no time, and the first may be an old one.
    */
   #judgeLatch(takeover: string | undefined, input: Input, isLate: boolean, latched: boolean): void {
-    if (isLate && input.kind === 'telemetry' && !latched && this.#pilotControl && this.#doubt_ms === undefined) {
-      this.find('G5', `an old message ${messageOf(input.datagram)} latched pilot control`)
+    const isModeReport = input.kind === 'telemetry' && messageOf(input.datagram) === CURRENT_MODE
+    if (isLate && isModeReport && !latched && this.#pilotControl && this.#doubt_ms === undefined) {
+      const [now, before] = this.#judgedModes
+      // Two that are old are two: nothing in them says so.
+      if (before !== undefined && !before.isLate && before.mode !== now!.mode) {
+        this.find('G5', 'one old report of a mode latched pilot control')
+      }
     }
     if (takeover === undefined || this.#pilotControl || this.#resumed !== undefined) {
       this.#doubt_ms = undefined
@@ -638,7 +661,9 @@ export class Observer {
   /** Two speak as one, or another speaks in the silence of ours; the link alone makes no second vehicle. */
   #alarm(text: string): void {
     if (!this.#pilotControl) this.#alarmed = true
-    if (this.#boot <= 1 && !this.#hazards.has('strangers'))
+    // A place that leaps on the wire, among frames that come late, is what two vehicles look like.
+    const leapt = this.at_ms - this.#misplaced_ms < MISPLACED_MS && /in two places$/.test(text)
+    if (this.#boot <= 1 && !this.#hazards.has('strangers') && !leapt)
       this.find('G5', `an alarm, and there is one vehicle: ${text}`)
   }
 
@@ -1040,7 +1065,7 @@ export class Observer {
 
   /** No mode has been heard that was sent behind the last stall: what is known of it may be what lay in the kernel. */
   #isBehindStall(): boolean {
-    return this.#modeSent_ms <= this.#stalled_ms
+    return this.#modeArrived_ms <= this.#stalled_ms
   }
 
   #permits(live: ReadonlySet<Watched>): boolean {
@@ -1248,11 +1273,15 @@ export class Observer {
 const STALL_MS = 100
 /** From a report that nothing explains to the belief, where no other comes; a turn later. */
 const DOUBT_MS = 600
+/** A wrong place, until the last frame that tells of it or of the right one can have come. */
+const MISPLACED_MS = 8000
 const PUBLISHED_MAX = 64 * 1024
 const HEARTBEAT = 0
 const CURRENT_MODE = 436
 /** Messages with a time of their own in them. */
 const TIMED = new Set([33, 32, 24, 230, 242])
+const TIMED_SINCE_BOOT = new Set([33, 32])
+const reportedMode = (datagram: Uint8Array): number => datagram[12]! | (datagram[13]! << 8)
 /** The first of target_system and target_component in each message that has them. */
 const TARGETS: Readonly<Record<number, number>> = { 76: 30, 84: 50, 86: 50, 20: 2 }
 /** The system id of every vehicle that is flown. */

@@ -349,7 +349,8 @@ class World {
       home: HOME,
       seed: chance.int(1, 1e9),
       readyAfter_ms: start === 'cold' ? 2500 : 0,
-      ...(start === 'aloft' && this.#vehicles++ === 0 && { aloft_m: chance.real(4.5, 10) }),
+      // Whoever flies has been up for a while: another boot's times since boot are not those of this one.
+      ...(start === 'aloft' && this.#vehicles++ === 0 && { aloft_m: chance.real(4.5, 10), up_ms: 60_000 }),
       ...(pace.stream_ms !== undefined && { stream_ms: pace.stream_ms }),
       ...(pace.reboot_ms !== undefined && { rebootAfter_ms: pace.reboot_ms }),
       battery: { percent: chance.pick([100, 100, 100, 60, 42]), drain: this.#drain },
@@ -437,6 +438,7 @@ class World {
   #mislead(chance: Chance, impossible: boolean): string {
     const drift = new Drift(chance, this.#now_ms, impossible)
     this.#drifts.push(drift)
+    if (/^position\.l/.test(drift.words)) this.#observer.misplaced(this.#now_ms)
     this.#later(chance.real(100, 4000), () => {
       this.#drifts = this.#drifts.filter((d) => d !== drift)
     })

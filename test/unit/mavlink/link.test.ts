@@ -403,6 +403,27 @@ describe('link, alarms: G5: who is heard and obeyed must be certain', () => {
     }
   })
 
+  it('drops what the boot before has sent, and comes once the new one is known', () => {
+    const l = link()
+    const fix = (usec: bigint): Uint8Array => {
+      const payload = framed('GPS_RAW_INT', { fix_type: 3 })
+      new DataView(payload.buffer).setBigUint64(layout('GPS_RAW_INT').usec!, usec, true)
+      return raw(2, 1, layout('GPS_RAW_INT').id, payload)
+    }
+    l.link.receive(heartbeat(), 0)
+    for (let now = 0; now < 5000; now += 20) l.link.receive(timed(60_000 + now), now)
+    l.link.receive(fix(64_990_000n), 4990)
+    let now = 7000
+    for (; l.reboots.length === 0; now += 20) l.link.receive(timed(now - 6700), now)
+    const late = [timed(63_000), timed(1500), timed(62_000, 'GLOBAL_POSITION_INT'), fix(63_000_000n)]
+    const { length } = l.reports
+    // The second of them is far ahead of this boot, and no further than the boot before has come.
+    for (const frame of late) l.link.receive(frame, now)
+    expect([l.reports.length, l.reboots.length, l.alarms]).toEqual([length, 1, []])
+    l.link.receive(fix(700_000n), now)
+    expect(l.reports.length).toBe(length + 1)
+  })
+
   it('drops a copy that comes when its sequence number is the next one again, where its message has a time', () => {
     const l = link()
     l.link.receive(heartbeat(), 0)
@@ -418,6 +439,21 @@ describe('link, alarms: G5: who is heard and obeyed must be certain', () => {
     next++
     l.link.receive(raw(2, 1, layout('GPS_RAW_INT').id, payload), 2570)
     expect(l.reports.length).toBe(length + 1)
+  })
+
+  it('drops a copy also where an older frame with its sequence number came between', () => {
+    const l = link()
+    l.link.receive(heartbeat(), 0)
+    const fix = (usec: bigint, sequence: number): Uint8Array => {
+      const payload = framed('GPS_RAW_INT', { fix_type: 3 })
+      new DataView(payload.buffer).setBigUint64(layout('GPS_RAW_INT').usec!, usec, true)
+      return raw(2, 1, layout('GPS_RAW_INT').id, payload, sequence)
+    }
+    l.link.receive(fix(4_520_000n, 141), 0)
+    l.link.receive(fix(1_880_000n, 141), 40)
+    const { length } = l.reports
+    l.link.receive(fix(4_520_000n, 141), 110)
+    expect([l.link.late, l.link.repeated, l.reports.length]).toEqual([1, 1, length])
   })
 
   it('keeps quiet when the loop was stalled, whatever was lost and however late copies are', () => {
