@@ -412,7 +412,9 @@ export class Observer {
     const newest_ms = this.#sent_ms.get(message) ?? Number.NEGATIVE_INFINITY
     const isLate = sent_ms <= newest_ms
     if (input.dropped) return isLate
-    if (isLate && TIMED.has(message)) {
+    // A time that is none since boot tells of no boot: as long as both may come, only one of each is compared.
+    const isOne = TIMED_SINCE_BOOT.has(message) || boot === this.#boot
+    if (isLate && isOne && TIMED.has(message)) {
       const older_ms = Math.round(newest_ms - sent_ms)
       this.find('G5', `message ${message} counts although it is ${older_ms} ms older than the newest`)
     }
