@@ -1089,6 +1089,8 @@ export class Observer {
       if (COMMANDS[i.is.name]?.[i.frames] !== name) continue
       i.frames++
       if (name === 'arm') i.armed = true
+      // From its first frame on, all that a take-off goes through is its own.
+      if (i.is.name === 'takeoff') this.#ours.add('TAKEOFF')
       if (name === 'takeoff') {
         const asked = Math.fround((i.payload.alt ?? Number.NaN) + this.#sight.value('home.amsl'))
         const got = payload.getFloat32(24, true)

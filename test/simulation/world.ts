@@ -344,13 +344,15 @@ class World {
   #newVehicle(): SimulatedVehicle {
     const { start, pace } = this.#scenario
     const chance = this.#vehicleChance
+    const isFirst = this.#vehicles++ === 0
     return new SimulatedVehicle({
       system: 1,
       home: HOME,
       seed: chance.int(1, 1e9),
       readyAfter_ms: start === 'cold' ? 2500 : 0,
-      // Whoever flies has been up for a while: another boot's times since boot are not those of this one.
-      ...(start === 'aloft' && this.#vehicles++ === 0 && { aloft_m: chance.real(4.5, 10), up_ms: 60_000 }),
+      ...(start === 'aloft' && isFirst && { aloft_m: chance.real(4.5, 10) }),
+      // Whoever flies or stands ready has been up for a while: the times of another boot are not those of this one.
+      ...(start !== 'cold' && isFirst && { up_ms: 60_000 }),
       ...(pace.stream_ms !== undefined && { stream_ms: pace.stream_ms }),
       ...(pace.reboot_ms !== undefined && { rebootAfter_ms: pace.reboot_ms }),
       battery: { percent: chance.pick([100, 100, 100, 60, 42]), drain: this.#drain },
