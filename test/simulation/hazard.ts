@@ -6,8 +6,8 @@ import { Chance } from './chance.ts'
 export const HAZARDS = ['late', 'strangers', 'impossible', 'stalls', 'hostile'] as const
 export type Hazard = (typeof HAZARDS)[number]
 
-/** Those that hold on this code: the others are flown where they are asked for (`--hazards late,stalls`). */
-export const HELD: readonly Hazard[] = ['stalls']
+/** Those that hold on this code: another one is flown where it is asked for (`--hazards late,stalls`). */
+export const HELD: readonly Hazard[] = HAZARDS
 
 const PROBABILITY: Readonly<Record<Hazard, number>> = {
   late: 0.25,

@@ -236,6 +236,8 @@ export class Observer {
   /** The newest boot of a vehicle that was heard, and the newest when the session began. */
   #boot = 0
   #sessionBoot = 0
+  /** The boot for which this process ended a session: whoever has only just begun cannot tell two from each other. */
+  #believedBoot = 0
   /** A mode that nothing explains has been reported once: since when, and it may be an old report. */
   #doubt_ms: number | undefined
   /** The last turn, and the end of the last time in which there was none for long. */
@@ -280,6 +282,7 @@ export class Observer {
     this.#sent_ms = new Map()
     this.#boot = 0
     this.#sessionBoot = 0
+    this.#believedBoot = 0
     this.#doubt_ms = undefined
     this.#turned_ms = undefined
     this.#stalled_ms = Number.NEGATIVE_INFINITY
@@ -291,6 +294,7 @@ export class Observer {
   #judgeLast({ input, frames, renewed }: LastTurn): void {
     const resumes = input.kind === 'operate' && input.verb === 'resume'
     const before = new Set(this.#live)
+    this.#judgeTime(input)
     this.#see(input)
     const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
     const silent = (this.#pilotControl && !resumes) || takeover !== undefined
@@ -418,7 +422,7 @@ export class Observer {
       const older_ms = Math.round(newest_ms - sent_ms)
       this.find('G5', `message ${message} counts although it is ${older_ms} ms older than the newest`)
     }
-    if (boot < this.#sessionBoot && TIMED_SINCE_BOOT.has(message)) {
+    if (boot < this.#believedBoot && TIMED_SINCE_BOOT.has(message)) {
       this.find('G5', `message ${message} counts although it is of the boot before`)
     }
     if (message === CURRENT_MODE) {
@@ -436,6 +440,7 @@ export class Observer {
   #judgeReboot(): void {
     if (this.#boot <= this.#sessionBoot) this.find('G5', 'a session ended for a reboot that there was not')
     this.#sessionBoot = this.#boot
+    this.#believedBoot = this.#boot
   }
 
   /**
