@@ -236,6 +236,8 @@ export class Observer {
   /** The newest boot of a vehicle that was heard, and the newest when the session began. */
   #boot = 0
   #sessionBoot = 0
+  /** When the newest boot was first heard. */
+  #bootHeard_ms = Number.NEGATIVE_INFINITY
   /** The boot for which this process ended a session: whoever has only just begun cannot tell two from each other. */
   #believedBoot = 0
   /** A mode that nothing explains has been reported once: since when, and it may be an old report. */
@@ -411,13 +413,16 @@ export class Observer {
     // Before the autopilot's first heartbeat nothing is heard of anybody.
     if (!this.#heard && message !== HEARTBEAT) return false
     if (this.#boot === 0) this.#sessionBoot = boot
-    this.#boot = Math.max(this.#boot, boot)
+    if (boot > this.#boot) {
+      this.#boot = boot
+      this.#bootHeard_ms = now_ms
+    }
     // What was dropped before a reboot was believed may come again and count.
     const newest_ms = this.#sent_ms.get(message) ?? Number.NEGATIVE_INFINITY
     const isLate = sent_ms <= newest_ms
     if (input.dropped) return isLate
-    // A time that is none since boot tells of no boot: as long as both may come, only one of each is compared.
-    const isOne = TIMED_SINCE_BOOT.has(message) || boot === this.#boot
+    // A time that is none since boot tells of no boot, so nobody can compare them while frames of two may come.
+    const isOne = TIMED_SINCE_BOOT.has(message) || now_ms - this.#bootHeard_ms > BOTH_BOOTS_MS
     if (isLate && isOne && TIMED.has(message)) {
       const older_ms = Math.round(newest_ms - sent_ms)
       this.find('G5', `message ${message} counts although it is ${older_ms} ms older than the newest`)
@@ -1284,6 +1289,8 @@ const STALL_MS = 100
 const DOUBT_MS = 600
 /** A wrong place, until the last frame that tells of it or of the right one can have come. */
 const MISPLACED_MS = 8000
+/** Frames of the boot before may come for 3 s, and the new one is believed a second after its first. */
+const BOTH_BOOTS_MS = 4500
 const PUBLISHED_MAX = 64 * 1024
 const HEARTBEAT = 0
 const CURRENT_MODE = 436
