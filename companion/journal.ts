@@ -25,12 +25,12 @@ const schema = z.strictObject({
     .default([]),
 })
 
-/** Hears once, later, that its entry or a newer one is durable, or why it could not be made so. */
+/** Hears, later, that its entry is durable, or why it could not be made so; not at all where a newer one has taken its place. */
 export type Done = (error?: JournalError) => void
 
 interface Writing {
   readonly entry: JournalEntry
-  readonly done: readonly Done[]
+  readonly done: Done
 }
 
 export class FileJournal {
@@ -80,9 +80,9 @@ export class FileJournal {
     }
   }
 
-  /** Takes the entry and returns at once; `done` comes in a later turn of the loop. */
+  /** Takes the entry, which stands for all before it, and returns at once; `done` comes in a later turn of the loop. */
   write(entry: JournalEntry, done: Done): void {
-    this.#next = { entry, done: [...(this.#next?.done ?? []), done] }
+    this.#next = { entry, done }
     if (!this.#writing) void this.#drain()
   }
 
@@ -96,7 +96,7 @@ export class FileJournal {
     for (let next = this.#next; next !== undefined; next = this.#next) {
       this.#next = undefined
       const error = await this.#replace(next.entry).catch((error: unknown) => this.#failed(error))
-      for (const done of next.done) done(error ?? undefined)
+      next.done(error ?? undefined)
     }
     this.#writing = false
     for (const idle of this.#idle.splice(0)) idle()

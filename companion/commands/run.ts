@@ -9,6 +9,9 @@ import { Watchdog } from '../watchdog.ts'
 /** What a reader of the log that has stopped reading can cost, bytes; beyond that lines are dropped, never flight. */
 const BACKLOG_BYTES = 1 << 20
 
+/** How long the last lines of the log may take, ms. */
+const FLUSH_MS = 1000
+
 /** Runs until a signal or a fatal error and gives the exit code. Throws where it cannot start. */
 export async function run(file: string): Promise<number> {
   const config = loadConfig(file)
@@ -32,8 +35,18 @@ export async function run(file: string): Promise<number> {
   }
   const code = await daemon.ended
   watchdog?.close()
-  stderr.flushSync()
-  // An exit in good order would wait for the disk that has not answered, and nobody could start another.
-  if (daemon.stuck) process.kill(process.pid, 'SIGKILL')
+  // An exit in good order would wait for a disk or a reader of the log that does not answer, and nobody could start another.
+  if (!(await isFlushed(stderr)) || daemon.stuck) process.kill(process.pid, 'SIGKILL')
   return code
+}
+
+/** Whether somebody has taken the last lines. */
+function isFlushed(log: ReturnType<typeof pino.destination>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), FLUSH_MS)
+    log.flush(() => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
 }

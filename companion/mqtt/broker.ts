@@ -24,8 +24,6 @@ const QUEUED_BYTES_MAX = 2 << 20
 const DRAIN_MS = 2_000
 /** Messages with QoS 2 of one client that it has not released. */
 const INFLIGHT_MAX = 16
-/** Packets of one stranger in one turn of the loop: a flood waits in its socket. */
-const PACKETS_PER_TURN = 4
 /** The companion's own, such as a long catalog. */
 const OWN_BYTES_MAX = 16 << 20
 
@@ -117,6 +115,7 @@ export async function startBroker(address: string, rules?: BrokerRules): Promise
 
   const lines = new Set<Line>()
   const rate = new Rate(CONNECTIONS_PER_S)
+  const turns = new Turns()
   const server = createServer((socket) => {
     if (lines.size >= CONNECTIONS_MAX || !rate.take()) {
       refuse(null, `more than ${CONNECTIONS_MAX} connections, or ${CONNECTIONS_PER_S} in a second`)
@@ -125,7 +124,7 @@ export async function startBroker(address: string, rules?: BrokerRules): Promise
     }
     // A response must not wait until the companion's kernel acknowledges what came before it: that takes up to 40 ms.
     socket.setNoDelay(true)
-    const line = new Line(socket)
+    const line = new Line(socket, turns)
     lines.add(line)
     line.on('close', () => lines.delete(line))
     aedes.handle(line as unknown as Socket)
@@ -166,6 +165,26 @@ function judge({ vehicle, retained }: BrokerRules, packet: { topic: string; reta
   return undefined
 }
 
+/**
+ * One packet of all strangers together in a turn of the loop, by turns. The companion hears one message in a turn, so a flood
+ * waits in its sender's socket and not in front of it, where the operator's word would stand at its end.
+ */
+class Turns {
+  readonly #waiting: (() => void)[] = []
+
+  take(go: () => void): void {
+    this.#waiting.push(go)
+    if (this.#waiting.length === 1) this.#schedule()
+  }
+
+  #schedule(): void {
+    setImmediate(() => {
+      this.#waiting.shift()!()
+      if (this.#waiting.length > 0) this.#schedule()
+    })
+  }
+}
+
 /** So many in a second, at once or one by one. */
 class Rate {
   readonly #perSecond: number
@@ -194,13 +213,15 @@ type Subscribed = Client & { readonly subscriptions: Readonly<Record<string, unk
 /** A socket as the broker sees it: whole packets come out, one at a time, and what waits to be read by the other end has a bound. */
 class Line extends Duplex {
   readonly #socket: Socket
-  readonly #limit = new Limit({ payload: RESPONSE_BYTES_MAX, protocolVersion: 4, perTurn: PACKETS_PER_TURN })
+  readonly #limit: Limit
   #queuedMax = QUEUED_BYTES_MAX
   #wanted = false
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, turns: Turns) {
     super({ readableObjectMode: true, readableHighWaterMark: 1 })
     this.#socket = socket
+    const nextTurn = (go: () => void): void => turns.take(go)
+    this.#limit = new Limit({ payload: RESPONSE_BYTES_MAX, protocolVersion: 4, perTurn: 1, nextTurn })
     this.#limit.on('readable', () => this.#pull())
     this.#limit.on('end', () => this.push(null))
     this.#limit.on('error', (error) => this.destroy(error))

@@ -20,6 +20,8 @@ export interface LimitOptions {
   readonly protocolVersion: 4 | 5
   /** Packets that it hands on in one turn of the event loop; all that come by default. */
   readonly perTurn?: number
+  /** When it may hand on more, where it may not at once: the next turn of the event loop by default. */
+  readonly nextTurn?: (go: () => void) => void
 }
 
 type Done = (error?: Error | null) => void
@@ -32,16 +34,18 @@ export class Limit extends Duplex {
   dropped = 0
   perTurn: number
   readonly #version: 4 | 5
+  readonly #nextTurn: (go: () => void) => void
   #handed = 0
   #packet = new Packet()
   /** Goes on where a reader that wanted no more, or the end of the turn, has stopped it. */
   #resume: (() => void) | undefined
 
-  constructor({ payload, protocolVersion, perTurn = Number.POSITIVE_INFINITY }: LimitOptions) {
+  constructor({ payload, protocolVersion, perTurn = Number.POSITIVE_INFINITY, nextTurn = setImmediate }: LimitOptions) {
     super({ readableObjectMode: true, readableHighWaterMark: 1 })
     this.payload = payload
     this.#version = protocolVersion
     this.perTurn = perTurn
+    this.#nextTurn = nextTurn
   }
 
   /** Bytes of the packet that is not whole yet. */
@@ -67,7 +71,7 @@ export class Limit extends Duplex {
   #scan(chunk: Buffer, from: number, done: Done): void {
     for (let at = from; at < chunk.length; ) {
       if (this.#handed >= this.perTurn) {
-        setImmediate(() => {
+        this.#nextTurn(() => {
           this.#handed = 0
           this.#scan(chunk, at, done)
         })

@@ -145,7 +145,8 @@ export class Contingency implements Awaiting {
     const { core, port, view, takeover, acks } = this.#flight
     const changesMode = 'mode' in this.#profile.shows
     const allowed = changesMode ? takeover.inControl(now_ms) : !takeover.awaitsMode(now_ms)
-    if (!allowed && this.#isDeaf(now_ms)) return // asked again once the vehicle is heard
+    // Asked again once the vehicle is heard.
+    if (!allowed && (this.#isDeaf(now_ms) || takeover.awaitsMode(now_ms))) return
     this.#next_ms = now_ms + REPEAT_MS
     this.#tries++
     if (!allowed) return // recorded as not sent: `sends` stays

@@ -17,17 +17,21 @@ export class Control {
   #pilotControl: boolean
   /** +1 at every change: a verb names the one it has seen, so no stale or replayed message undoes a newer one. */
   #n = 0
+  /** Something that the journal has to hold has changed in this step. */
+  #dirty = false
   /** The newest entry, until the journal has told what became of it. */
   #unanswered: JournalEntry | undefined
-  /** Since when something is unanswered, ms; infinite once that was told. */
+  /** Since when the disk has answered nothing, ms. */
   #since_ms: number | undefined
+  /** That it takes or answers nothing was told; once, until it does again. */
+  #told = false
 
   /** `unsaved` hears of a change that is not on the disk. It stands all the same, until the process ends. */
   constructor(journal: Journal, unsaved: (why: string) => void) {
     const last = journal.read()
     this.#journal = journal
     this.#unsaved = unsaved
-    this.intents = new Intents(last?.intents ?? [], () => this.#keep())
+    this.intents = new Intents(last?.intents ?? [], (shown) => this.#keep(shown))
     this.#paused = last?.paused ?? false
     this.#pilotControl = last?.pilotControl ?? false
     this.#revoked = new Set(last?.revoked)
@@ -87,15 +91,17 @@ export class Control {
 
   /** The journal has written this entry or a newer one; `problem`: it could not. */
   journalled(entry: JournalEntry, problem: string | undefined): void {
-    if (problem === undefined) this.intents.written(entry.intents)
-    else {
-      this.intents.refuse(entry.intents)
-      // A full disk must not end a flight: what the operator or the pilot said holds without it.
-      this.#unsaved(problem)
-    }
     // An older entry's fate says that the disk answers; the newest is still awaited.
     this.#since_ms = undefined
     if (entry === this.#unanswered) this.#unanswered = undefined
+    if (problem === undefined) {
+      this.#told = false
+      this.intents.written(entry.intents)
+      return
+    }
+    this.intents.refuse(entry.intents)
+    // A full disk must not end a flight: what the operator or the pilot said holds without it.
+    this.#tell(problem)
   }
 
   /** A disk that says nothing is told of like one that refuses, and what waits for it does not happen. */
@@ -103,21 +109,29 @@ export class Control {
     if (this.#unanswered === undefined) return
     this.#since_ms ??= now_ms
     if (now_ms - this.#since_ms < UNANSWERED_MS) return
-    this.#since_ms = Infinity
-    this.#unsaved(`the disk has not answered for ${UNANSWERED_MS / 1000} s`)
+    this.#tell(`the disk has not answered for ${UNANSWERED_MS / 1000} s`)
     // What never leaves must not be found open by the next process.
-    if (this.intents.refuse(this.intents.all)) this.#write()
+    if (this.intents.refuse(this.intents.all)) this.#dirty = true
   }
 
-  #keep(): void {
-    this.#n++
-    this.#write()
-  }
-
-  #write(): void {
+  /** The end of a step: what has changed in it goes to the journal, as one entry. */
+  save(): void {
+    if (!this.#dirty) return
+    this.#dirty = false
     const { revoked, intents } = this
     const entry = { paused: this.#paused, pilotControl: this.#pilotControl, revoked, intents: intents.all }
     this.#unanswered = entry
     this.#journal.write(entry)
+  }
+
+  /** `shown`: it stands in `control`. */
+  #keep(shown = true): void {
+    if (shown) this.#n++
+    this.#dirty = true
+  }
+
+  #tell(why: string): void {
+    if (!this.#told) this.#unsaved(why)
+    this.#told = true
   }
 }

@@ -31,6 +31,9 @@ export class Dispatch implements Enforced {
   readonly #publisher: Publisher
   /** Under way, by sequence and in its order. */
   readonly #leases = new Map<number, Lease>()
+  /** Waiting until the disk has their intent, and how often it had answered when they were last looked at. */
+  readonly #intending = new Set<Instance>()
+  #answers = 0
 
   constructor(flight: Flight, control: Control, ledger: Ledger, aftermath: Aftermath, publisher: Publisher) {
     this.#flight = flight
@@ -59,7 +62,7 @@ export class Dispatch implements Enforced {
   #judge(lease: Lease, now_ms: number): Ending | undefined {
     const { instance } = lease
     // One report of the mode may be an old one: it ends nothing.
-    if (this.#flight.takeover.doubted) return lease.wait(now_ms)
+    if (this.#flight.takeover.doubted) return lease.hold(now_ms)
     if (this.#control.paused) return failed(Reason.paused)
     if (lease.elapsed_ms(now_ms) >= lease.effect.within_ms) return failed(Reason.time_exceeded)
     if (lease.isDone(now_ms)) return { phase: Phase.completed, reason: Reason.none, detail: undefined }
@@ -82,6 +85,7 @@ export class Dispatch implements Enforced {
    */
   offerAll(now_ms: number): void {
     const { waiting } = this.#ledger
+    this.#wakeIntending()
     waiting.rouse(
       {
         speaksAgainst: ({ plan, is, fence }) => {
@@ -163,6 +167,8 @@ export class Dispatch implements Enforced {
       const payload = payloadByName(is, core.payload(sequence))
       intents.open(instance, { agent: plan.speaker.agent.name, type: is.name, payload })
     }
+    this.#intending.add(instance)
+    this.#ledger.waiting.park(instance, 'held', this.#fenceOf(instance), instance.admitted_ms + is.wait_ms)
     return undefined
   }
 
@@ -193,7 +199,7 @@ export class Dispatch implements Enforced {
   #park(instance: Instance, reason: Reason, detail: number | string, now_ms: number): void {
     const { is, admitted_ms, ready_ms, readySince_ms, awaited_ms } = instance
     const { waiting } = this.#ledger
-    const fence = is.uses === undefined ? 0 : this.#aftermath.resources.fenceOf(is.uses)
+    const fence = this.#fenceOf(instance)
     const due_ms = admitted_ms + is.wait_ms
     switch (reason) {
       case Reason.resource_busy:
@@ -211,6 +217,22 @@ export class Dispatch implements Enforced {
       default:
         if (typeof detail === 'string') return waiting.park(instance, 'held', fence, due_ms)
         if (instance.unmet > 0) waiting.park(instance, 'others', fence, due_ms)
+    }
+  }
+
+  #fenceOf({ is }: Instance): number {
+    return is.uses === undefined ? 0 : this.#aftermath.resources.fenceOf(is.uses)
+  }
+
+  /** The disk has answered: those whose intent it has, or does not take, are asked again. */
+  #wakeIntending(): void {
+    const { intents } = this.#control
+    if (this.#answers === intents.answers) return
+    this.#answers = intents.answers
+    for (const instance of this.#intending) {
+      if (this.#ledger.waiting.has(instance) && !intents.isDurable(instance) && !intents.isRefused(instance)) continue
+      this.#intending.delete(instance)
+      this.#ledger.waiting.wake(instance)
     }
   }
 

@@ -11,10 +11,12 @@ export class Intents {
   /** Of whom the disk has not taken the intent: they must not happen. */
   readonly #refused = new WeakSet<object>()
   #uncertain: readonly Intent[]
-  readonly #keep: () => void
+  readonly #keep: (shown: boolean) => void
+  /** How often the disk has answered something of these. */
+  answers = 0
 
-  /** `found` were open or uncertain when the process before this one ended. `keep` hands all of it to the journal. */
-  constructor(found: readonly Intent[], keep: () => void) {
+  /** `found` were open or uncertain when the process before this one ended. `keep`: it has changed, and is `shown` to people or not. */
+  constructor(found: readonly Intent[], keep: (shown: boolean) => void) {
     this.#uncertain = found
     this.#keep = keep
   }
@@ -55,30 +57,33 @@ export class Intents {
 
   open(of: object, intent: Intent): void {
     this.#open.set(of, intent)
-    this.#keep()
+    this.#keep(false)
   }
 
   /** The disk has these, and whatever else an entry held. */
   written(intents: readonly Intent[]): void {
     const open = new Set(this.#open.values())
     for (const intent of intents) if (open.has(intent)) this.#durable.add(intent)
+    this.answers++
   }
 
   /** The disk has not taken an entry with these. True where one of them was waiting for it. */
   refuse(intents: readonly Intent[]): boolean {
+    const lost = new Set(intents)
     let waited = false
     for (const [of, intent] of this.#open) {
-      if (!intents.includes(intent) || this.#durable.has(intent)) continue
+      if (!lost.has(intent) || this.#durable.has(intent)) continue
       this.#open.delete(of)
       this.#refused.add(of)
       waited = true
     }
+    this.answers++
     return waited
   }
 
   /** It is known what became of it: it took effect, was refused, or never left. */
   settle(of: object): void {
-    if (this.#close(of) !== undefined) this.#keep()
+    if (this.#close(of) !== undefined) this.#keep(false)
   }
 
   /** Nobody knows, and nobody will tell. */
@@ -86,14 +91,14 @@ export class Intents {
     const intent = this.#close(of)
     if (intent === undefined) return
     this.#uncertain = [...this.#uncertain, intent]
-    this.#keep()
+    this.#keep(true)
   }
 
   /** A person has looked. */
   clear(type: string): void {
     if (!this.isUncertain(type)) return
     this.#uncertain = this.#uncertain.filter((intent) => intent.type !== type)
-    this.#keep()
+    this.#keep(true)
   }
 
   #close(of: object): Intent | undefined {

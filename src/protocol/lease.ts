@@ -94,7 +94,11 @@ export abstract class Lease implements Awaiting {
   }
 
   /** Nothing is checked and nothing leaves, but time passes: nobody knows who has the vehicle. */
-  wait(now_ms: number): Ending | undefined {
+  hold(now_ms: number): Ending | undefined {
+    return this.wait(now_ms)
+  }
+
+  protected wait(now_ms: number): Ending | undefined {
     const gap_ms = now_ms - this.judged_ms
     this.judged_ms = now_ms
     return gap_ms >= this.gap_ms ? failed(Reason.tick_missed, `${Math.round(gap_ms)} ms`) : undefined
@@ -312,6 +316,12 @@ export class SetpointLease extends Lease {
 
   protected get steers(): boolean {
     return this.#stage === 'engaged'
+  }
+
+  /** What nobody looked at for a while has not held without a break. */
+  override hold(now_ms: number): Ending | undefined {
+    this.#doneSince_ms = undefined
+    return super.hold(now_ms)
   }
 
   /** Before the mode command nothing moves, so nothing needs to be stopped. */

@@ -241,6 +241,9 @@ export class Runtime {
       // G5: whoever fed the core what it could not judge may not try again before the operator has looked.
       if (agent !== undefined && this.#round.session.speakers.has(agent)) this.#control.revoke(agent)
       this.#renew('trap', this.#now_ms)
+    } finally {
+      // Behind the frames of this step: no disk is on the way of a stop.
+      this.#control.save()
     }
     this.#tellControl(now_ms)
     return this.#publisher.take()
@@ -272,7 +275,8 @@ export class Runtime {
   /** A mode that nothing explains is asked for again, and behind a stall nothing that changes the mode leaves before it is heard. */
   #askForMode(now_ms: number): void {
     const { takeover, view, port } = this.#round.flight
-    if (now_ms - this.#asked_ms < ASK_MS || !(takeover.doubted || view.awaitsMode(now_ms))) return
+    const asks = takeover.doubted || takeover.awaitsMode(now_ms) || view.awaitsMode(now_ms)
+    if (now_ms - this.#asked_ms < ASK_MS || !asks) return
     this.#asked_ms = now_ms
     port.ask?.('mode')
   }

@@ -36,6 +36,8 @@ export class Takeover {
   #fresh: boolean
   /** When one report was heard that nothing explains: it may be an old one that came late. */
   #doubtedSince_ms: number | undefined
+  /** When a report lifted the doubt: an old one may do that too, so the mode guard waits for the next. */
+  #liftedSince_ms: number | undefined
   /** It is believed that somebody else has it; until a mode of ours is shown again there is nothing to doubt. */
   #taken = false
   /** The session found the setpoint mode as intended mode: a mere setpoint would engage it. */
@@ -99,8 +101,13 @@ export class Takeover {
   judge(now_ms: number): boolean {
     const seen = this.#view.mode(now_ms)
     const explained = seen === undefined || !seen.fresh ? undefined : this.#follow(seen, now_ms)
+    const received_ms = seen === undefined ? Number.NEGATIVE_INFINITY : now_ms - seen.age_ms
+    if (explained === true && received_ms > (this.#liftedSince_ms ?? Number.POSITIVE_INFINITY)) {
+      this.#liftedSince_ms = undefined
+    }
     // Disarmed, nothing latches.
     if (explained === true || !this.#view.isArmed(now_ms)) {
+      if (this.#doubtedSince_ms !== undefined) this.#liftedSince_ms = explained === true ? now_ms : undefined
       this.#doubtedSince_ms = undefined
       this.#taken = false
       return false
@@ -111,7 +118,7 @@ export class Takeover {
       return false
     }
     const since_ms = this.#doubtedSince_ms
-    const again = explained === false && now_ms - seen!.age_ms > since_ms
+    const again = explained === false && received_ms > since_ms
     if (!again && now_ms - since_ms < DOUBT_MS) return false
     this.#doubtedSince_ms = undefined
     this.#taken = true
@@ -150,14 +157,24 @@ export class Takeover {
    */
   inControl(now_ms: number): boolean {
     if (this.#isAlone(now_ms)) return true
+    if (this.#isLifted(now_ms)) return false
     const seen = this.#view.mode(now_ms)
     if (!seen?.current || seen.age_ms > MODE_AGE_MS || seen.mode !== seen.intended) return false
     return this.#view.isUncritical(now_ms) && this.isOurs(seen.mode)
   }
 
-  /** The mode guard says no for now: it waits until the mode has been heard behind a stall. */
+  /**
+   * The mode guard says no for now: it waits until the mode has been heard behind a stall, or that the vehicle stands there
+   * disarmed where it did before; or until a second report bears out the one that lifted a doubt.
+   */
   awaitsMode(now_ms: number): boolean {
-    return !this.#isAlone(now_ms) && this.#view.awaitsMode(now_ms)
+    if (this.inControl(now_ms)) return false
+    return this.#isLifted(now_ms) || this.#view.awaitsMode(now_ms) || this.#view.awaitsStanding(now_ms)
+  }
+
+  /** A doubt was lifted by one report, and no second one has come; without any the mode grows old by itself. */
+  #isLifted(now_ms: number): boolean {
+    return this.#liftedSince_ms !== undefined && now_ms - this.#liftedSince_ms <= MODE_AGE_MS
   }
 
   #isAlone(now_ms: number): boolean {
@@ -176,6 +193,7 @@ export class Takeover {
     this.#endedOnGround = false
     this.#fresh = false
     this.#doubtedSince_ms = undefined
+    this.#liftedSince_ms = undefined
     this.#taken = false
   }
 }

@@ -18,6 +18,8 @@ export interface ModeReport {
 
 /** How old the newest mode report may be when a frame changes the mode, and when it is to show an effect, ms. */
 export const MODE_AGE_MS = 1000
+/** Heartbeats come every second: so long after a stall the next one is awaited, ms. */
+const STANDING_MS = 1500
 /** How old the word that the system is not critical may be, ms: heartbeats come every second. */
 const CRITICAL_AGE_MS = 3500
 
@@ -70,6 +72,14 @@ export class VehicleView {
   awaitsMode(now_ms: number): boolean {
     const seen = this.mode(now_ms)
     return seen !== undefined && !seen.current && this.#stall.since_ms(now_ms) <= MODE_AGE_MS
+  }
+
+  /** Before a stall it stood there disarmed, and that has not been heard since, a heartbeat's time at most: it is about to be. */
+  awaitsStanding(now_ms: number): boolean {
+    const armed = this.#read('armed', now_ms)
+    const landed = this.#read('landed', now_ms)
+    const stood = armed.value === 0 && landed.value === LANDED.indexOf('ON_GROUND')
+    return stood && this.#stall.since_ms(now_ms) <= STANDING_MS && !this.standsDisarmed(now_ms)
   }
 
   /** The last word was that it is armed, however old: a vehicle that fell silent in flight still flies. */

@@ -195,6 +195,9 @@ describe('a takeover (PROTOCOL 8)', () => {
       return stage
     }
 
+    /** What is heard twice, a while apart, is so. */
+    const twice = (stage: Stage, mode: Mode): Stage => stage.show({ mode }).run(10).show({ mode }).run(10)
+
     it('at the first report that nothing explains: no frame leaves from that step on, and the mode is asked for', () => {
       const stage = still(new Stage(core).engage())
       const sent = stage.sent.length
@@ -245,7 +248,7 @@ describe('a takeover (PROTOCOL 8)', () => {
       const stage = still(new Stage(core).engage())
       stage.show({ mode: 'POSITION' }).run(300)
       expect(stage.lastPhase('g')).toBe('dispatched')
-      stage.show({ mode: 'OFFBOARD' }).run(10)
+      twice(stage, 'OFFBOARD')
       expect(stage.lastPhase('g')).toBe('failed tick_missed')
       expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD'])
       expect(stage.control.pilot_control).toBe(false)
@@ -268,7 +271,7 @@ describe('a takeover (PROTOCOL 8)', () => {
       stage.run(100)
       expect(stage.sent.length).toBe(sent)
       expect(stage.lastPhase('g')).toBe('dispatched')
-      stage.show({ mode: 'OFFBOARD' }).run(10)
+      twice(stage, 'OFFBOARD')
       expect(stage.lastPhase('g')).toMatch(/^failed (unsupported|paused)$/)
       expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD'])
     })
@@ -279,7 +282,7 @@ describe('a takeover (PROTOCOL 8)', () => {
       stage.operate('pause').run(250)
       still(stage).show({ mode: 'ALTITUDE' }).run(400)
       expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD', 'HOLD'])
-      stage.show({ mode: 'OFFBOARD' }).run(10)
+      twice(stage, 'OFFBOARD')
       expect(stage.modesSent()).toEqual(['OFFBOARD', 'HOLD', 'HOLD', 'HOLD'])
     })
 
@@ -292,7 +295,7 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(stage.commands()).toEqual(['HOLD', 'arm'])
       stage.run(100)
       expect(stage.commands()).toEqual(['HOLD', 'arm'])
-      stage.show({ mode: 'HOLD' }).run(10)
+      twice(stage, 'HOLD')
       expect(stage.commands()).toEqual(['HOLD', 'arm', 'takeoff'])
     })
 
@@ -305,8 +308,18 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(outcome('g')).toMatchObject({ phase: 'retained', reason: 'state_awaited', detail: 'mode' })
       stage.run(50)
       expect(stage.sent).toEqual([])
-      stage.show({ mode: 'HOLD' }).set({}).run(10)
+      twice(stage, 'HOLD')
       expect(stage.sent.length).toBeGreaterThan(0)
+    })
+
+    it('and one old report that lifts it lets nothing leave that changes the mode', () => {
+      const stage = still(new Stage(core).fly())
+      stage.show({ mode: 'POSITION' }).say([plain('return')])
+      stage.run(20).show({ mode: 'HOLD' }).run(20) // of before the pilot took it, by a slow radio
+      expect(stage.lastPhase('return')).toBe('retained state_awaited')
+      stage.show({ mode: 'POSITION' }).run(20).show({ mode: 'POSITION' }).run(1000)
+      expect(stage.commands()).toEqual([])
+      expect([stage.control.pilot_control, stage.lastPhase('return')]).toEqual([true, 'blocked pilot_control'])
     })
 
     it('and what has another answer anyway gets it', () => {
