@@ -101,8 +101,8 @@ export class Link {
   readonly #timeline = new Timeline()
   #telemetry: Telemetry
   #twins = new TwinWatch()
-  /** Two were heard as one: what either says is no state. `up_ms`: the other one alone was heard, so that it will be the one. */
-  #doubled: { since_ms: number; up_ms: number | undefined } | undefined
+  /** Two were heard as one: what either says is no state. `alone`: ours has been silent since, so that the other may be the one. */
+  #doubled: { readonly since_ms: number; readonly alone: boolean } | undefined
   /** When somebody who is not us last sent as we do. */
   #rival_ms = -Infinity
   #begun_ms: number | undefined
@@ -215,7 +215,7 @@ export class Link {
     const news = this.#timeline.judge(frame, received_ms)
     if (news.kind !== 'late' && news.kind !== 'repeated') this.#hearing.heard(frame.message)
     this.#watch(frame, news, received_ms)
-    if (this.#isDoubled(received_ms)) return
+    if (this.#isDoubled(news, received_ms)) return
     if (news.kind === 'late') this.late++
     if (news.kind === 'repeated') this.repeated++
     if (news.kind === 'rebooted') this.#rebooted(news.up_ms, received_ms)
@@ -224,12 +224,18 @@ export class Link {
 
   /** Looks whether two are heard as one. */
   #watch(frame: Frame, news: News, received_ms: number): void {
+    // Ours goes on, or was switched on anew: the other one was no more than old frames that came in one go.
+    const isOurs = news.kind === 'rebooted' || (news.kind === 'new' && news.boot_ms !== undefined)
+    if (this.#doubled?.alone && isOurs) this.#doubled = undefined
     const twin = this.#twinOf(frame, news, received_ms)
     if (twin === undefined) return
     const alone = news.kind === 'twin' && !news.alternates
-    // The other one alone is only waited for: it is the same ids, so there is nobody else to wait for.
-    if (!alone) this.#doubled = { since_ms: received_ms, up_ms: undefined }
-    else this.#doubled ??= { since_ms: received_ms, up_ms: news.boot_ms }
+    if (!alone) this.#doubled = { since_ms: received_ms, alone }
+    else {
+      // Believed only where it goes on and ours stays silent; until then nothing is taken of it.
+      this.#doubled ??= { since_ms: received_ms, alone }
+      if (received_ms - this.#doubled.since_ms < DOUBLED_ms) return
+    }
     this.#alarm(`a second autopilot sends as ${frame.system}/${frame.component}: ${twin}`, received_ms)
   }
 
@@ -242,14 +248,16 @@ export class Link {
       : this.#twins.timed(message, payload, news.boot_ms, news.kind === 'late')
   }
 
-  #isDoubled(received_ms: number): boolean {
+  #isDoubled(news: News, received_ms: number): boolean {
     const doubled = this.#doubled
     if (doubled === undefined) return false
     if (received_ms - doubled.since_ms < DOUBLED_ms) return true
+    // Which line a frame without a time is of, nobody knows.
+    if (doubled.alone && news.kind !== 'twin') return true
     this.#doubled = undefined
     this.#timeline.begin()
-    if (doubled.up_ms === undefined) this.#begin()
-    else this.#rebooted(doubled.up_ms + received_ms - doubled.since_ms, received_ms)
+    if (doubled.alone && news.kind === 'twin') this.#rebooted(news.boot_ms, received_ms)
+    else this.#begin()
     return false
   }
 

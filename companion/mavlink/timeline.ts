@@ -123,7 +123,15 @@ export class Timeline {
     if (this.#isOfBefore(point) && !isNext(line ?? before, point)) return 'late'
     // Nothing leaps: between two frames passes what passes here, or less where these are dated too early.
     if (advance_ms > FASTEST * Math.max(0, elapsed_ms) + LATE_ms) return 'elsewhere'
+    if (this.#isOfOther(point, line ?? before)) return 'elsewhere'
     return elapsed_ms - advance_ms > LATE_ms && this.#mayHaveRebooted(point) ? 'elsewhere' : 'here'
+  }
+
+  /** A line that frames agree on keeps its own, however far ours could have come in its silence. */
+  #isOfOther(point: Point, ours: Point): boolean {
+    const other = this.#other
+    if (other === undefined || other.count < FRAMES || other.interrupted || !isNext(other.last, point)) return false
+    return Math.abs(drift(other.last, point)) < Math.abs(drift(ours, point))
   }
 
   /** Nobody has been up for longer than since the last frame of the boot before; a late frame's boot has. */
@@ -241,6 +249,9 @@ function isNext(last: Point, point: Point): boolean {
   const elapsed_ms = Math.max(0, point.received_ms - last.received_ms)
   return advance_ms >= elapsed_ms / FASTEST - STEP_ms && advance_ms <= elapsed_ms * FASTEST + STEP_ms
 }
+
+/** ms by which the sender's clock has gone faster than ours. */
+const drift = (from: Point, to: Point): number => advance(from, to) - (to.received_ms - from.received_ms)
 
 /** A time of its own in µs, from whatever beginning: 0 is none. */
 function timeOf(message: number, payload: Uint8Array): bigint | undefined {

@@ -470,15 +470,58 @@ describe('link, alarms: G5: who is heard and obeyed must be certain', () => {
     expect(l.reports.length).toBeGreaterThan(2600)
   })
 
-  it('G5: a clock that has leapt in a silence, and was not switched on in it, is an alarm; 3 s later it is a new boot', () => {
+  it.each([
+    ['20 ms later', 0],
+    ['a second later', 1000],
+  ])(
+    'a silence of 250 ms and then 0.5 s of frames that are 8 s old end nothing where ours comes again %s',
+    (_, gap_ms) => {
+      const l = link()
+      l.link.receive(heartbeat(), 0)
+      for (let now = 0; now < 10_000; now += 20) l.link.receive(timed(now + 90_000), now)
+      for (let now = 10_250; now < 10_750; now += 20) l.link.receive(timed(now + 82_000), now)
+      const { length } = l.reports
+      for (let now = 10_750 + gap_ms; now < 20_000; now += 20) l.link.receive(timed(now + 90_000), now)
+      expect([l.alarms, l.reboots]).toEqual([[], []])
+      expect(l.reports.length).toBe(length + (9250 - gap_ms + 10) / 20)
+    },
+  )
+
+  it('G5: one whose clock is 8 s ahead does not become ours by speaking on in the silence of ours', () => {
+    const l = link()
+    l.link.receive(heartbeat(), 0)
+    for (let now = 0; now < 10_000; now += 20) l.link.receive(timed(now + 90_000), now)
+    const { length } = l.reports
+    for (let now = 10_250; now < 13_540; now += 20) {
+      l.link.receive(timed(now + 98_000), now)
+      l.link.receive(heartbeat(), now)
+    }
+    expect(l.reboots).toEqual([])
+    for (let now = 13_540; now < 14_000; now += 20) l.link.receive(timed(now + 98_000), now)
+    expect(l.alarms).toEqual(['a second autopilot sends as 2/1: its clock has leapt, and it has not rebooted'])
+    expect(l.reboots.length).toBe(1)
+    expect(l.reports.length).toBeGreaterThan(length)
+  })
+
+  it('G5: a reboot while another one is waited for is told', () => {
+    const l = link()
+    l.link.receive(heartbeat(), 0)
+    for (let now = 0; now < 10_000; now += 20) l.link.receive(timed(now + 90_000), now)
+    for (let now = 10_250; now < 10_750; now += 20) l.link.receive(timed(now + 82_000), now)
+    for (let now = 12_000; now < 12_400; now += 20) l.link.receive(timed(now - 11_000), now)
+    expect(l.reboots.length).toBe(1)
+    expect(l.alarms).toEqual([])
+  })
+
+  it('G5: a clock that has leapt in a silence, and was not switched on in it, is an alarm once it has gone on for 3 s, and a new boot', () => {
     const l = link()
     l.link.receive(heartbeat(), 0)
     for (let now = 0; now < 10_000; now += 20) l.link.receive(timed(now + 90_000), now)
     const { length } = l.reports
     for (let now = 12_000; now < 15_300; now += 20) l.link.receive(timed(now + 18_000), now)
-    expect(l.alarms[0]).toBe('a second autopilot sends as 2/1: its clock has leapt, and it has not rebooted')
-    expect([l.reports.length, l.reboots.length]).toEqual([length, 0])
+    expect([l.reports.length, l.alarms, l.reboots]).toEqual([length, [], []])
     for (let now = 15_300; now < 16_000; now += 20) l.link.receive(timed(now + 18_000), now)
+    expect(l.alarms).toEqual(['a second autopilot sends as 2/1: its clock has leapt, and it has not rebooted'])
     expect(l.reboots).toEqual([[33_300, 15_300]])
     expect(l.reports.length).toBeGreaterThan(length)
   })
