@@ -11,7 +11,7 @@ import type { Control } from './control.ts'
 import type { Dispatch } from './dispatch.ts'
 import type { Footprints, Ledger } from './ledger.ts'
 import { clipped } from './message.ts'
-import { Obligations } from './obligation.ts'
+import { type Member, type Obligation, Obligations } from './obligation.ts'
 import { type Instance, isEnded, isLive, Plan } from './plan.ts'
 import type { Publisher } from './publisher.ts'
 import { type Accepted, judgeWhole, type Refused, wireDigest } from './reception.ts'
@@ -183,11 +183,21 @@ export class Admission {
       instances.push(instance)
     }
     const withdrawn = new Set<Instance>()
-    for (const old of replaced) this.#replace(plan, old, withdrawn, now_ms)
+    // Told once for each, however many are replaced: a scope is said whole.
+    const widened = new Map<Obligation, Member[]>()
+    for (const old of replaced) this.#replace(plan, old, withdrawn, widened, now_ms)
+    for (const [obligation, members] of widened) plan.obligations.widen(obligation, members, this.#session.newest)
     for (const { id, type } of instances) plan.obligations.retained(id, type)
   }
 
-  #replace(plan: Plan, old: Instance, visited: Set<Instance>, now_ms: number): void {
+  /** Collects in `widened` what falls with it. */
+  #replace(
+    plan: Plan,
+    old: Instance,
+    visited: Set<Instance>,
+    widened: Map<Obligation, Member[]>,
+    now_ms: number,
+  ): void {
     const dependents = plan.uncrossedDependents(old, visited).filter((d) => plan.members.get(d.id) === d)
     if (isLive(old) && old.lease === undefined) {
       this.#ledger.end(old, Phase.superseded, Reason.superseded, undefined)
@@ -195,7 +205,7 @@ export class Admission {
     if (dependents.length === 0) return
     for (const dependent of dependents) this.#ledger.block(dependent, Reason.prerequisite_failed, old.id)
     const into = plan.obligations.covering(old.id, old.type)[0] ?? plan.obligations.first
-    if (into !== undefined) plan.obligations.widen(into, dependents, this.#session.newest)
+    if (into !== undefined) widened.set(into, [...(widened.get(into) ?? []), ...dependents])
     else this.#ledger.oblige(plan, old, Reason.superseded, undefined, dependents, now_ms)
   }
 

@@ -150,6 +150,20 @@ describe('what one agent takes is not what another one lacks', () => {
     expect(stage.closed).toEqual(Array(32).fill('superseded'))
   })
 
+  it('a recovery that replaces 120 waiting notices, each with one that rests on it, tells of the obligation once', () => {
+    const stage = new Stage(loadCore, { catalog: referenceCatalog(CHAINED) }).fly()
+    const firsts = notices(120, 'n', ['g'])
+    const seconds = firsts.map(({ id }) => ({ ...notice(`on-${id}`), requires: [id] }))
+    stage.say([range, goto('g', 200), ...firsts, ...seconds, malformed('bad')], { response: 'first' })
+    stage.run(500)
+    const { length } = stage.obligations
+    expect(stage.say(firsts, { recovers: 'first' })).toMatchObject({ accepted: true })
+    expect(stage.lastPhase('on-n119')).toBe('blocked prerequisite_failed')
+    const told = stage.obligations.slice(length)
+    expect(told).toHaveLength(1)
+    expect(told[0].scope.length + (told[0].omitted?.scope ?? 0)).toBe(121)
+  })
+
   it('a notice-only agent opens none about types that it may not use', () => {
     const catalog = referenceCatalog(['agents:\n', 'agents:\n  scout:\n    may: [notice.operator]\n'])
     const stage = new Stage(loadCore, { catalog }).fly()
