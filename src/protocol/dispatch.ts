@@ -86,7 +86,7 @@ export class Dispatch implements Enforced {
   offerAll(now_ms: number): void {
     const { waiting } = this.#ledger
     this.#wakeIntending()
-    waiting.rouse(
+    waiting.wakeAnswerable(
       {
         speaksAgainst: ({ plan, is, fence }) => {
           const fenced = is.uses !== undefined && this.#aftermath.resources.fenceOf(is.uses) !== fence
@@ -212,7 +212,13 @@ export class Dispatch implements Enforced {
         // Patience is for fields: whoever waits for the mode behind a stall waits for it alone.
         const isField = typeof detail === 'number'
         const impatient_ms = isField ? awaited_ms! + is.patience_ms - 1 : Number.POSITIVE_INFINITY
-        return waiting.park(instance, 'dark', fence, Math.min(due_ms, over_ms, impatient_ms), isField ? detail : MODE)
+        return waiting.park(
+          instance,
+          'awaiting',
+          fence,
+          Math.min(due_ms, over_ms, impatient_ms),
+          isField ? detail : MODE,
+        )
       }
       default:
         if (typeof detail === 'string') return waiting.park(instance, 'held', fence, due_ms)

@@ -19,10 +19,10 @@ export interface Queue {
   /** For the resource or the MAV_CMD. */
   readonly busy: Set<Instance>
   /** For a field. */
-  readonly dark: Set<Instance>
+  readonly awaiting: Set<Instance>
   /** For a person or a contingency, by a rule. */
   readonly held: Set<Instance>
-  /** The field that the last of `dark` waits for. */
+  /** The field that the last of `awaiting` waits for. */
   field: number
   /** The fence of its resource when the first was parked. */
   fence: number
@@ -95,7 +95,7 @@ export class Waiting {
   /** Not asked again before it is woken or due. */
   park(
     instance: Instance,
-    where: 'others' | 'busy' | 'dark' | 'held',
+    where: 'others' | 'busy' | 'awaiting' | 'held',
     fence: number,
     due_ms: number,
     field = -1,
@@ -106,7 +106,7 @@ export class Waiting {
       queue.due_ms = due_ms
     }
     queue.due_ms = Math.min(queue.due_ms, due_ms)
-    if (where === 'dark') queue.field = field
+    if (where === 'awaiting') queue.field = field
     queue[where].add(instance)
     instance.parked = { in: queue[where], due_ms }
   }
@@ -117,29 +117,29 @@ export class Waiting {
     const found = queues.get(type)
     if (found !== undefined) return found
     const set = (): Set<Instance> => new Set()
-    const queue = { plan, is, others: set(), busy: set(), dark: set(), held: set(), field: -1, fence: 0, due_ms: 0 }
+    const queue = { plan, is, others: set(), busy: set(), awaiting: set(), held: set(), field: -1, fence: 0, due_ms: 0 }
     queues.set(type, queue)
     return queue
   }
 
   /** Begins the rounds of a step: wakes what may have another answer now. */
-  rouse(around: Surroundings, now_ms: number): void {
+  wakeAnswerable(around: Surroundings, now_ms: number): void {
     for (const instance of this.#later) this.#woken.add(instance)
     this.#later.clear()
     for (const [plan, queues] of this.#queues) {
       for (const [type, queue] of queues) {
         if (size(queue) === 0) queues.delete(type)
-        else this.#rouse(queue, around, now_ms)
+        else this.#wakeFrom(queue, around, now_ms)
       }
       if (queues.size === 0) this.#queues.delete(plan)
     }
   }
 
-  #rouse(queue: Queue, around: Surroundings, now_ms: number): void {
-    const { others, busy, dark, held } = queue
-    if (around.speaksAgainst(queue)) return this.#wakeAll(others, busy, dark, held)
+  #wakeFrom(queue: Queue, around: Surroundings, now_ms: number): void {
+    const { others, busy, awaiting, held } = queue
+    if (around.speaksAgainst(queue)) return this.#wakeAll(others, busy, awaiting, held)
     if (busy.size > 0 && !around.isBusy(queue)) this.#wakeAll(busy)
-    if (dark.size > 0 && (around.isBusy(queue) || around.isUsable(queue.field))) this.#wakeAll(dark)
+    if (awaiting.size > 0 && (around.isBusy(queue) || around.isUsable(queue.field))) this.#wakeAll(awaiting)
     let asked = 0
     for (const instance of held) {
       if (asked++ === HELD_ASKED_MAX) break
@@ -147,7 +147,7 @@ export class Waiting {
     }
     if (now_ms <= queue.due_ms) return
     queue.due_ms = Number.POSITIVE_INFINITY
-    for (const parked of [others, busy, dark, held]) {
+    for (const parked of [others, busy, awaiting, held]) {
       for (const instance of parked) {
         const { due_ms } = instance.parked!
         if (now_ms > due_ms) this.wake(instance)
@@ -175,4 +175,4 @@ export class Waiting {
   }
 }
 
-const size = ({ others, busy, dark, held }: Queue): number => others.size + busy.size + dark.size + held.size
+const size = ({ others, busy, awaiting, held }: Queue): number => others.size + busy.size + awaiting.size + held.size
