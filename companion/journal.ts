@@ -6,10 +6,9 @@
 // threads a dead disk holds this one, and one more where the time stamps of signing are on it too.
 
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { open, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { z } from 'zod'
 import type { JournalEntry } from '../src/protocol/port.ts'
+import { replaceFile } from './durable.ts'
 
 export class JournalError extends Error {
   override readonly name = 'JournalError'
@@ -95,33 +94,18 @@ export class FileJournal {
     this.#writing = true
     for (let next = this.#next; next !== undefined; next = this.#next) {
       this.#next = undefined
-      const error = await this.#replace(next.entry).catch((error: unknown) => this.#failed(error))
+      const text = `${JSON.stringify({ journal: 1, ...next.entry })}\n`
+      const error = await replaceFile('journal', this.#file, text).catch(
+        ({ message, cause }: Error) => new JournalError(message, { cause }),
+      )
       next.done(error ?? undefined)
     }
     this.#writing = false
     for (const idle of this.#idle.splice(0)) idle()
   }
 
-  async #replace(entry: JournalEntry): Promise<void> {
-    const next = `${this.#file}.next`
-    await synced(next, 'w', `${JSON.stringify({ journal: 1, ...entry })}\n`)
-    await rename(next, this.#file)
-    // The rename itself is durable only once the folder is.
-    await synced(dirname(this.#file), 'r')
-  }
-
   #failed(cause: unknown): JournalError {
     return new JournalError(`journal ${this.#file}: ${(cause as Error).message}`, { cause })
-  }
-}
-
-async function synced(file: string, flags: 'r' | 'w', text?: string): Promise<void> {
-  const handle = await open(file, flags, 0o600)
-  try {
-    if (text !== undefined) await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

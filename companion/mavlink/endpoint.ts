@@ -54,7 +54,7 @@ const SILENCE_ms = 3000
 const DATAGRAMS = 32
 /** A read of a stream that brought so much may come from a closed window, behind which the sender holds more that is as old. */
 const STREAM_BYTES = 16_384
-const REFILL_ms = 250
+const REFILL_ms = 500
 
 /**
  * Throws for a URL that cannot be opened; a `tcpout` that nobody answers yet, or a `serial` whose device is not there yet, is

@@ -7,7 +7,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { replaceFile } from './durable.ts'
+import { replaceFile } from '../durable.ts'
 import { MINUTE, STAMP_MAX } from './stamp.ts'
 
 /** How far the bounds are moved ahead, in steps of 10 µs: 6 s. */
@@ -195,7 +195,7 @@ export class Heard {
   }
 
   #put(others: number, streams: z.output<typeof schema>['streams']): Promise<void> {
-    return replaceFile(this.#options.file, `${JSON.stringify({ heard: 1, others, streams })}\n`)
+    return replaceFile('signing', this.#options.file, `${JSON.stringify({ heard: 1, others, streams })}\n`)
   }
 }
 

@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { replaceFile } from './durable.ts'
+import { replaceFile } from '../durable.ts'
 
 const EPOCH_ms = Date.UTC(2015, 0, 1)
 const STEPS_PER_ms = 100
@@ -129,5 +129,5 @@ function readBound(file: string): number | undefined {
 }
 
 function writeBound(file: string, reserved: number): Promise<void> {
-  return replaceFile(file, `${JSON.stringify({ signing: 1, reserved })}\n`)
+  return replaceFile('signing', file, `${JSON.stringify({ signing: 1, reserved })}\n`)
 }

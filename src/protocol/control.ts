@@ -115,9 +115,10 @@ export class Control {
   }
 
   /** The end of a step: what has changed in it goes to the journal, as one entry. */
-  save(): void {
+  save(now_ms: number): void {
     if (!this.#dirty) return
     this.#dirty = false
+    this.#since_ms ??= now_ms
     const { revoked, intents } = this
     const entry = { paused: this.#paused, pilotControl: this.#pilotControl, revoked, intents: intents.all }
     this.#unanswered = entry

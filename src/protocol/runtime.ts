@@ -243,7 +243,7 @@ export class Runtime {
       this.#renew('trap', this.#now_ms)
     } finally {
       // Behind the frames of this step: no disk is on the way of a stop.
-      this.#control.save()
+      this.#control.save(now_ms)
     }
     this.#tellControl(now_ms)
     return this.#publisher.take()

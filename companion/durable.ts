@@ -1,10 +1,10 @@
-// A small file that is replaced as a whole: a power cut leaves the old one or the new one.
+// A small file that is replaced as a whole: a power cut leaves the old one or the new one, never a part.
 
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Rejects with an error that names the file, which is then as it was. */
-export async function replaceFile(file: string, text: string): Promise<void> {
+/** Resolves once it is on the disk. Rejects with an error that names `user` and the file, which is then as it was. */
+export async function replaceFile(user: string, file: string, text: string): Promise<void> {
   const next = `${file}.next`
   try {
     await synced(next, 'w', text)
@@ -12,7 +12,7 @@ export async function replaceFile(file: string, text: string): Promise<void> {
     // The rename itself is durable only once the folder is.
     await synced(dirname(file), 'r')
   } catch (error) {
-    throw new Error(`signing ${file}: ${(error as Error).message}`)
+    throw new Error(`${user} ${file}: ${(error as Error).message}`, { cause: error })
   }
 }
 
