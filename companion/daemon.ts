@@ -34,6 +34,8 @@ const HEARTBEAT_MS = 1_000
 const SETTLE_MS = 2_500
 /** How long each of what is closed then may take, the disk's last entry included. */
 const CLOSE_MS = 2_000
+/** What of it is on its way to a disk. */
+const WRITES: ReadonlySet<string> = new Set(['signing', 'journal'])
 /** Publications that the log has too; at level debug it has all. */
 const LOGGED = /^(verdict|outcome)\//
 /** What a disk says that takes nothing more. */
@@ -285,9 +287,8 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       try {
         await within(CLOSE_MS, close())
       } catch (error) {
-        const late = error instanceof Late
         // What the disk does not have then is lost: the next process starts from the entry before.
-        stuck ||= late
+        stuck ||= error instanceof Late && WRITES.has(what)
         log.error({ event: 'close_failed', what, error: String(error) })
       }
     }

@@ -13,7 +13,7 @@ import { Limit } from './limit.ts'
 /** The broker calls the link lost, and says the last will, after one and a half times this. */
 const KEEPALIVE_S = 5
 const CONNECT_TIMEOUT_MS = 10_000
-/** How long the last words may take at the end. */
+/** How long the end may take, the last words included. */
 const FAREWELL_MS = 1_000
 
 /** Links that last no longer than this, so many of them in a row, are somebody's doing. */
@@ -93,11 +93,6 @@ export class Connection {
     this.#client.connect()
   }
 
-  /** Something is on its way that the broker has not acknowledged. */
-  get unacknowledged_bytes(): number {
-    return this.#unacknowledged_bytes
-  }
-
   /** False: there is no link, or the broker takes too little, so it is dropped, not kept for later. */
   publish(topic: string, bytes: Uint8Array, to: For, { retain, qos }: { retain: boolean; qos: 0 | 1 }): boolean {
     if (!this.#client.connected || this.#leaving) return false
@@ -124,17 +119,14 @@ export class Connection {
     if (this.#leaving) return
     this.#leaving = true
     const client = this.#client
+    // A broker that is frozen acknowledges nothing, and never closes its end.
+    const timer = setTimeout(() => client.stream.destroy(), FAREWELL_MS)
     if (client.connected && last !== undefined) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, FAREWELL_MS)
-        this.#send(last.topic, last.payload, true, 1, () => {
-          clearTimeout(timer)
-          resolve()
-        })
-      })
+      await new Promise<void>((resolve) => this.#send(last.topic, last.payload, true, 1, resolve))
     }
     // Forced only where the words could not be said: without a DISCONNECT the broker then says the will.
     await client.endAsync(!client.connected || Object.keys(client.outgoing).length > 0)
+    clearTimeout(timer)
   }
 
   /** A filter stands between the stream, whatever it is, and the library's parser. */

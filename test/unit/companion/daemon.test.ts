@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import mqtt from 'mqtt'
+import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Adapter } from '../../../companion/adapter/adapter.ts'
 import { connectGround, decode, type Ground } from '../../../companion/commands/ground.ts'
@@ -18,6 +19,7 @@ import { type Daemon, startDaemon } from '../../../companion/daemon.ts'
 import { startBroker } from '../../../companion/mqtt/broker.ts'
 import { startSimulatedVehicle } from '../../../companion/sim/server.ts'
 import { layout } from '../../../src/profile/frame.ts'
+import { startFreezing } from '../mqtt/freezing.ts'
 
 /** What the tests read of the messages. */
 interface Said {
@@ -228,6 +230,24 @@ describe('daemon', () => {
     expect(await daemon.ended).toBe(1)
     expect(daemon.stuck).toBe(true)
     closeSync(openSync(`${config.journal}.next`, 'r')) // the thread goes home
+  })
+
+  it('a broker that freezes does not keep it from its end, which is as good as any', async () => {
+    const broker = await startFreezing()
+    open.push(() => broker.close())
+    config = configure(`{ url: "mqtt://127.0.0.1:${broker.port}" }`)
+    let connected = 0
+    let both = (): void => {}
+    const heard = new Promise<void>((resolve) => {
+      both = resolve
+    })
+    const write = (line: string): void => {
+      if (line.includes('mqtt: connected') && ++connected === 2) both()
+    }
+    const daemon = await startDaemon(config, { log: pino({}, { write }) })
+    await heard
+    await daemon.stop()
+    expect([await daemon.ended, daemon.stuck]).toEqual([0, false])
   })
 
   it('keeps pause over a restart', async () => {

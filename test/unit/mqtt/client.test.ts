@@ -12,6 +12,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type Broker, startBroker } from '../../../companion/mqtt/broker.ts'
 import { type Client, connect } from '../../../companion/mqtt/client.ts'
 import { type Topic, topicName } from '../../../companion/mqtt/topics.ts'
+import { startFreezing } from './freezing.ts'
 
 const mosquitto = ['/usr/sbin/mosquitto', '/usr/bin/mosquitto'].find(
   (path) => spawnSync(path, ['-h']).error === undefined,
@@ -417,6 +418,15 @@ describe('MQTT without a broker', () => {
     expect(client.publish('snapshot', Buffer.from('x'), { retain: true, qos: 1 })).toBe(false)
     client.resubscribe()
     await client.end()
+  })
+
+  test('a broker that freezes keeps no end waiting', async () => {
+    const broker = await startFreezing()
+    open.push(() => broker.close())
+    const { client, events } = companion(broker.port, 4)
+    await events.until((event) => event === 'connected')
+    await client.end()
+    expect(client.connected).toBe(false)
   })
 
   test('a vehicle that is no level of a topic throws at once', () => {
