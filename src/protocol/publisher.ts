@@ -7,6 +7,9 @@ import { type Instance, idOf } from './plan.ts'
 import type { Publication } from './port.ts'
 import { detailWords, outcome } from './verdict.ts'
 
+/** Of the words of an outcome's detail: what a preflight says to set is longer than a stranger's text may be. */
+const OUTCOME_BYTES_MAX = 512
+
 export interface LogEvent {
   readonly level: 'info' | 'warn' | 'error'
   readonly event: string
@@ -51,7 +54,7 @@ export class Publisher {
     const words = detailWords(this.catalog, instance.is, reason, detail, nameOf)
     this.publish(
       `outcome/${instance.plan.speaker.agent.name}`,
-      outcome(instance, this.wall(), reason, words && clipped(words)),
+      outcome(instance, this.wall(), reason, words && clipped(words, OUTCOME_BYTES_MAX)),
     )
   }
 

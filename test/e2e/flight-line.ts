@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { Decoder, Encoder } from 'cbor-x'
 import { decode as strictDecode } from 'cborg'
 import mqtt from 'mqtt'
+import { RESPONSE_BYTES_MAX } from '../../build/abi.ts'
 import { loadConfig } from '../../companion/config.ts'
 import { type Daemon, startDaemon } from '../../companion/daemon.ts'
 import { startBroker } from '../../companion/mqtt/broker.ts'
@@ -457,7 +458,8 @@ export class Agent {
     const old = this.on(topic).length
     this.packets.push(bytes)
     await this.say(`response/${agent}`, bytes)
-    return this.verdict(digestOf(bytes), topic, old)
+    // A longer message is cut as it comes, and its digest is that of what was kept.
+    return this.verdict(digestOf(bytes.subarray(0, RESPONSE_BYTES_MAX + 1)), topic, old)
   }
 
   verdict(digest: string, topic = 'verdict/planner', old = 0): Promise<Value> {
@@ -472,7 +474,10 @@ export class Agent {
   async operate(verb: string, about: Value = {}): Promise<Value> {
     const { n, session } = this.control!
     await this.say(`operator/${verb}`, encode({ v: 1, session, after: n, ...about }))
-    return until(`${verb} to be applied`, () => (this.control!.n > n ? this.control : undefined))
+    // What is pending does not move the counter: an answer shows by its consent's going.
+    const isAnswered = (): boolean =>
+      about.consent !== undefined && !this.control!.pending.some(({ consent }: Value) => consent === about.consent)
+    return until(`${verb} to be applied`, () => (this.control!.n > n || isAnswered() ? this.control : undefined))
   }
 
   async say(topic: string, bytes: Uint8Array, retain = false): Promise<void> {
