@@ -362,7 +362,7 @@ export class Companion {
     this.#turn({ kind: 'tick' }, () => this.#take(this.#runtime.tick(this.#clock() + by_ms)))
     // A clock that steps has stood still for nobody knows how long.
     if (Number.isFinite(by_ms)) this.#around.observer.stalled()
-    if (this.#runtime.session !== session) return
+    if (this.#dead || this.#runtime.session !== session) return
     const what = `a clock that was off by ${by_ms} ms did not end the session`
     this.#around.observer.find('G5', what)
   }

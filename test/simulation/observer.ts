@@ -608,6 +608,8 @@ export class Observer {
         break
       case 'control':
         if (input.kind === 'start') this.#judgeMemory(said)
+        // It may be stopped before it hears, and says, that the disk has not taken it.
+        else if (this.#full_ms !== undefined) this.#unsaved = true
         this.#revoked = new Set(said.revoked)
         if (this.#pilotControl && !said.pilot_control) this.#resume()
         else if (said.pilot_control) this.#resumed = undefined
@@ -716,6 +718,11 @@ export class Observer {
       // A HOLD may have been under way, or about to be, when the core trapped: the one of an undo, or after a landing.
       debts.push(this.#debt('inherited', ['HOLD'], undefined, false))
     }
+    // One that has been up for longer than an effect lasted may be the one that flew it (PROTOCOL 11).
+    if (renewed === 'reboot') {
+      const live = [...this.#live, ...this.#cutOff].map((i) => this.#owes(i, SESSION_ENDED))
+      debts = [...this.#debts, ...live].map((d) => ({ ...d, owed: false }))
+    }
     const [ours, resumed, accepted] = [this.#ours, this.#resumed, this.#acceptedMode]
     this.#forget(session)
     // The same process and the same vehicle: what it had set is still its own, what the operator had accepted is accepted.
@@ -755,8 +762,9 @@ export class Observer {
     const before = this.#accepted.get(`${agent} ${digest}`)
     if (!said.accepted) {
       this.count(`rejected ${said.reason}`)
-      if (said.reason === 'no_capacity' && agent !== 'hostile')
-        this.find('G5', `${agent} has no room for what another took`)
+      // What the hostile one wrote comes in another's name as well, and is more than anybody may have.
+      const few = said.reason === 'no_capacity' && (decode(input.bytes) as Response).components.length <= FEW
+      if (few && agent !== 'hostile') this.find('G5', `${agent} has no room for what another took`)
       const forgotten = before !== undefined && /_not_fresh$/.test(said.reason) && this.#accepted.size < PACKETS_KEPT
       if (forgotten) this.find('G3', `an accepted packet of ${agent} came again and is ${said.reason}`)
       return
@@ -1291,6 +1299,8 @@ const DOUBT_MS = 600
 const MISPLACED_MS = 8000
 /** Frames of the boot before may come for 3 s, and the new one is believed a second after its first. */
 const BOTH_BOOTS_MS = 4500
+/** So many components of one response are never all that an agent may have. */
+const FEW = 32
 const PUBLISHED_MAX = 64 * 1024
 const HEARTBEAT = 0
 const CURRENT_MODE = 436

@@ -1,7 +1,10 @@
 // Mistakes built in on purpose, a line each: an observer that does not find them watches nothing.
 
 import { Reason } from '../../build/abi.ts'
+import { Identity } from '../../companion/mavlink/identity.ts'
+import { Timeline } from '../../companion/mavlink/timeline.ts'
 import type { CoreFrame } from '../../src/core/core.ts'
+import { px4Multirotor } from '../../src/profile/px4-multirotor.ts'
 import { Speaker } from '../../src/protocol/agent.ts'
 import { Consents } from '../../src/protocol/consent.ts'
 import { Contingency } from '../../src/protocol/contingency.ts'
@@ -119,8 +122,48 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
     around: () => ({ batch: Number.POSITIVE_INFINITY }),
   },
 
+  // On the link
+
+  'whatever comes is news, late or repeated': {
+    guarantee: 'G5',
+    hazard: 'late',
+    engine: () => replace(Timeline.prototype, 'judge', () => () => ({ kind: 'new', boot_ms: undefined })),
+  },
+  'anybody speaks for the vehicle': {
+    guarantee: 'G5',
+    hazard: 'strangers',
+    engine: () => replace(Identity.prototype, 'has', () => () => true),
+  },
+  'what cannot be is taken for a value': {
+    guarantee: 'G5',
+    hazard: 'impossible',
+    engine: () => {
+      const fields = px4Multirotor.fields as unknown as { plausible: unknown }[]
+      const ranges = fields.map(({ plausible }) => plausible)
+      for (const field of fields) field.plausible = undefined
+      return () => {
+        for (const [i, field] of fields.entries()) field.plausible = ranges[i]
+      }
+    },
+  },
+
   // In the engine
 
+  'a room of its own is asked of nobody': {
+    guarantee: 'G5',
+    hazard: 'hostile',
+    engine: () =>
+      replace(
+        Speaker.prototype,
+        'withinRate',
+        (withinRate) =>
+          function (this: Speaker, now_ms: number) {
+            // Called for each response, before its room is asked for.
+            Object.assign(this, { instances: 0, edges: 0 })
+            return withinRate.call(this, now_ms)
+          },
+      ),
+  },
   'a consent covers whatever asks for it': {
     guarantee: 'G2',
     engine: () => replace(Consents.prototype, 'covers', () => () => true),
