@@ -77,14 +77,24 @@ export class Timeline {
     | { readonly boot_ms: number; readonly until_ms: number; readonly usec: ReadonlyMap<number, bigint> }
     | undefined
   /** Frames without a time since boot, by message and sequence number. */
-  readonly #copies = new Map<number, { readonly payload: Uint8Array; readonly received_ms: number }>()
+  readonly #copies = new Map<number, { readonly payload: Uint8Array; received_ms: number }>()
+  #received_ms = 0
   #usec = new Map<number, bigint>()
   #sequence = 0
 
   judge(frame: Frame, received_ms: number): News {
+    this.#pass(received_ms)
     const news = this.#judge(frame, received_ms)
     if (news.kind === 'new') this.#sequence = frame.sequence
     return news
+  }
+
+  /** What was read behind a stall is dated when that began, and may have come when it ended: its copies are as late. */
+  #pass(received_ms: number): void {
+    const before_ms = this.#received_ms
+    this.#received_ms = received_ms
+    if (received_ms - before_ms <= SILENCE_ms) return
+    for (const copy of this.#copies.values()) if (copy.received_ms === before_ms) copy.received_ms = received_ms
   }
 
   #judge(frame: Frame, received_ms: number): News {

@@ -439,6 +439,20 @@ describe('link, alarms: G5: who is heard and obeyed must be certain', () => {
     expect(l.reports.length).toBe(length + 1)
   })
 
+  it('drops the copy of what waited in a stall, however long that took', () => {
+    const l = link()
+    const beat = heartbeat()
+    const other = heartbeat()
+    l.link.receive(beat, 0)
+    for (let now = 0; now < 200; now += 20) l.link.receive(timed(now), 0)
+    l.link.receive(other, 0)
+    // It was stopped for 7 s.
+    for (let now = 7000; now < 7200; now += 20) l.link.receive(timed(now), now)
+    const { length } = l.reports
+    l.link.receive(other, 7200)
+    expect([l.link.repeated, l.reports.length]).toEqual([1, length])
+  })
+
   it('drops a copy also where an older frame with its sequence number came between', () => {
     const l = link()
     l.link.receive(heartbeat(), 0)
