@@ -250,7 +250,7 @@ export class Observer {
   /** When the last mode report that counted came into the companion's kernel. */
   #modeArrived_ms = Number.NEGATIVE_INFINITY
   /** The last two reports of the mode that counted, the newest first. */
-  #judgedModes: { readonly isLate: boolean; readonly mode: number }[] = []
+  #judgedModes: { readonly isLate: boolean; readonly mode: string }[] = []
   /** What `control` said, but for what is pending, by its counter. */
   #controls = new Map<number, string>()
   /** Each order is a change of its own, even where nothing looks different. */
@@ -456,8 +456,9 @@ export class Observer {
     const isModeReport = input.kind === 'telemetry' && messageOf(input.datagram) === CURRENT_MODE
     if (isLate && isModeReport && !latched && this.#pilotControl && this.#doubt_ms === undefined) {
       const [now, before] = this.#judgedModes
-      // Two that are old are two: nothing in them says so.
-      if (before !== undefined && !before.isLate && before.mode !== now!.mode) {
+      // Two that are old are two: nothing in them says so. And who resumed in one mode accepted no other.
+      const wasAccepted = this.#acceptedMode === undefined || before?.mode === this.#acceptedMode
+      if (before !== undefined && wasAccepted && !before.isLate && before.mode !== now!.mode) {
         this.find('G5', 'one old report of a mode latched pilot control')
       }
     }
@@ -701,7 +702,8 @@ export class Observer {
       }
     }
     const follow = renewed === 'trap' || renewed === 'restart'
-    let debts = follow ? this.#debts : []
+    // The new session begins with what is owed afresh.
+    let debts = follow ? this.#debts.map((d) => ({ ...d, sends: new Map<string, number>() })) : []
     if (follow) {
       // The first frame may have left before the crossing could be said.
       for (const i of this.#cutOff) {
@@ -1307,7 +1309,7 @@ const CURRENT_MODE = 436
 /** Messages with a time of their own in them. */
 const TIMED = new Set([33, 32, 24, 230, 242])
 const TIMED_SINCE_BOOT = new Set([33, 32])
-const reportedMode = (datagram: Uint8Array): number => datagram[12]! | (datagram[13]! << 8)
+const reportedMode = (datagram: Uint8Array): string => modeName(datagram[12]!, datagram[13]!)
 /** The first of target_system and target_component in each message that has them. */
 const TARGETS: Readonly<Record<number, number>> = { 76: 30, 84: 50, 86: 50, 20: 2 }
 /** The system id of every vehicle that is flown. */

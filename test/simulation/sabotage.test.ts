@@ -38,7 +38,7 @@ describe('simulation', () => {
     const { around } = SABOTAGES['a denial is not heard']!
     const options = () => ({ sabotage: around!() })
     for (const seed of seeds(1, SCHEDULES_MAX)) {
-      const scenario = scenarioOf(seed, 'short')
+      const scenario = scenarioOf(seed, 'short', [])
       const outcome = fly(catalog, scenario, options())
       // One that is worth it.
       if (outcome.findings[0]?.guarantee !== 'G5' || outcome.incidents.length < 8) continue

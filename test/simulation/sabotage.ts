@@ -149,21 +149,6 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
 
   // In the engine
 
-  'a room of its own is asked of nobody': {
-    guarantee: 'G5',
-    hazard: 'hostile',
-    engine: () =>
-      replace(
-        Speaker.prototype,
-        'withinRate',
-        (withinRate) =>
-          function (this: Speaker, now_ms: number) {
-            // Called for each response, before its room is asked for.
-            Object.assign(this, { instances: 0, edges: 0 })
-            return withinRate.call(this, now_ms)
-          },
-      ),
-  },
   'a consent covers whatever asks for it': {
     guarantee: 'G2',
     engine: () => replace(Consents.prototype, 'covers', () => () => true),
