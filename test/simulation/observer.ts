@@ -1270,7 +1270,8 @@ export class Observer {
     this.#debts = this.#debts.filter((d) => d.names.length > 0)
     for (const debt of this.#debts) {
       if (!debt.owed) continue
-      const permitted = !deaf && this.#permits(NOBODY)
+      // Behind a stall it is not known either that it stands there, unless that was heard anew.
+      const permitted = !deaf && !this.#isBehindStall() && this.#permits(NOBODY)
       if (!permitted) debt.permittedSince_ms = undefined
       else debt.permittedSince_ms ??= this.at_ms
       const inherited = debt.why.endsWith(SESSION_ENDED) || debt.why === ORPHAN
