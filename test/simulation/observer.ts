@@ -1085,9 +1085,9 @@ export class Observer {
     }
   }
 
-  /** No mode has been heard that was sent behind the last stall: what is known of it may be what lay in the kernel. */
+  /** No mode has been heard that came in behind the last stall: what is known of it may be what lay in the kernel. */
   #isBehindStall(): boolean {
-    return this.#modeArrived_ms <= this.#stalled_ms
+    return this.#modeArrived_ms < this.#stalled_ms
   }
 
   #permits(live: ReadonlySet<Watched>): boolean {
