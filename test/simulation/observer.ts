@@ -723,7 +723,9 @@ export class Observer {
     // One that has been up for longer than an effect lasted may be the one that flew it (PROTOCOL 11).
     if (renewed === 'reboot') {
       const live = [...this.#live, ...this.#cutOff].map((i) => this.#owes(i, SESSION_ENDED))
-      debts = [...this.#debts, ...live].map((d) => ({ ...d, owed: false }))
+      debts = [...this.#debts, ...live].map((d) => ({ ...d, sends: new Map<string, number>(), owed: false }))
+      // The HOLD after a landing may have been begun since it was switched on.
+      debts.push(this.#debt('inherited', ['HOLD'], undefined, false))
     }
     const [ours, resumed, accepted] = [this.#ours, this.#resumed, this.#acceptedMode]
     this.#forget(session)
