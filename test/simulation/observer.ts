@@ -253,7 +253,7 @@ export class Observer {
   #judgedModes: { readonly isLate: boolean; readonly mode: string }[] = []
   /** What `control` said, but for what is pending, by its counter. */
   #controls = new Map<number, string>()
-  /** Each order is a change of its own, even where nothing looks different. */
+  /** Each order, and each step of what cannot be undone, is a change of its own, even where nothing looks different. */
   #orders = 0
 
   constructor(catalog: Catalog, hazards: ReadonlySet<Hazard> = new Set()) {
@@ -900,6 +900,8 @@ export class Observer {
     if (crosses) this.#cross(i)
     if (crosses && this.#full_ms !== undefined) this.count('crossed beside a full disk')
     if (isIrreversible(i) && (ended || phase === 'acknowledged' || phase === 'completed')) this.#ended.push(i)
+    // Its intent is on the disk or settled: what the next process would find uncertain has changed.
+    if (isIrreversible(i)) this.#orders++
     if (ended) this.count(`${phase} ${reason}`)
     if (!ended && phase !== 'completed') return
     if (phase === 'completed') this.count(`completed ${i.is.name}`)
