@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { Decoder } from 'cbor-x'
 import mqtt, { type MqttClient } from 'mqtt'
 import { parse, stringify } from 'yaml'
+import { startBroker } from '../companion/mqtt/broker.ts'
 import { encode } from '../src/response/write.ts'
 import { freeTcpPort, freeUdpPort, PROJECT, until, VEHICLE } from '../test/e2e/flight-line.ts'
 import { Program } from './program.ts'
@@ -82,7 +83,12 @@ export class Rig {
       writeFileSync(join(folder, 'catalog.yaml'), catalog())
       const config = join(folder, 'halo.yaml')
       const endpoint = `udpin://127.0.0.1:${mavlink}`
-      const broker = options.broker === undefined ? { embedded: address } : { url }
+      // A broker of its own: the embedded one knows the companion's topics only.
+      if (options.broker === undefined) {
+        const own = await startBroker(address)
+        closing.push(() => own.close())
+      }
+      const broker = { url }
       const log = { level: 'error' }
       writeFileSync(
         config,
