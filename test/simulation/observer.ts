@@ -242,6 +242,8 @@ export class Observer {
   #believedBoot = 0
   /** A mode that nothing explains has been reported once: since when, and it may be an old report. */
   #doubt_ms: number | undefined
+  /** When a takeover was last visible that was not believed: nothing leaves until it is known. */
+  #doubted_ms = Number.NEGATIVE_INFINITY
   /** The last turn, and the end of the last time in which there was none for long. */
   #turned_ms: number | undefined
   #stalled_ms = Number.NEGATIVE_INFINITY
@@ -356,7 +358,7 @@ export class Observer {
     const { input, renewed } = turn
     if (input.kind === 'operate') this.#orders++
     const reborn = renewed === 'reboot'
-    const isLate = this.#judgeTime(input)
+    const isLate = this.#judgeTime(input, reborn)
     if (!reborn) this.#see(input)
     this.#clear(input)
     const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
@@ -364,7 +366,7 @@ export class Observer {
     const [sight, ours, mapChanges, uncertain] = [this.#sight, this.#ours, this.#mapChanges, this.#uncertain]
     for (const publication of turn.published) this.#hear(publication, input, renewed)
     if (reborn) this.#see(input)
-    if (reborn) this.#judgeReboot()
+    if (reborn) this.#judgeReboot(input)
     this.#judgeLatch(takeover, input, isLate, latched)
     const silent = (latched && this.#pilotControl && !this.#alarmed) || takeover !== undefined
     this.#judgeOrphan()
@@ -396,7 +398,7 @@ export class Observer {
   }
 
   /** No value is younger than the truth; returns whether the report is none newer than what was heard before. */
-  #judgeTime(input: Input): boolean {
+  #judgeTime(input: Input, reborn = false): boolean {
     const now_ms = this.at_ms
     if (this.#turned_ms !== undefined && now_ms - this.#turned_ms > STALL_MS) this.#stalled_ms = now_ms
     this.#turned_ms = now_ms
@@ -423,7 +425,8 @@ export class Observer {
     if (input.dropped) return isLate
     // A time that is none since boot tells of no boot, so nobody can compare them while frames of two may come.
     const isOne = TIMED_SINCE_BOOT.has(message) || now_ms - this.#bootHeard_ms > BOTH_BOOTS_MS
-    if (isLate && isOne && TIMED.has(message)) {
+    // Whether what a reboot was believed with is of one, is judged by itself.
+    if (isLate && isOne && !reborn && TIMED.has(message)) {
       const older_ms = Math.round(newest_ms - sent_ms)
       this.find('G5', `message ${message} counts although it is ${older_ms} ms older than the newest`)
     }
@@ -442,10 +445,14 @@ export class Observer {
   }
 
   /** A session ends with the vehicle's boot, and with nothing that the link does. */
-  #judgeReboot(): void {
-    if (this.#boot <= this.#sessionBoot) this.find('G5', 'a session ended for a reboot that there was not')
+  #judgeReboot(input: Input): void {
+    // One that has itself been up for some seconds only, and falls silent: its late frames may be those of a boot in the silence.
+    const isYoung = this.#boot > 1 && this.at_ms - this.#bootHeard_ms <= BOTH_BOOTS_MS
+    if (this.#boot <= this.#sessionBoot && !isYoung) this.find('G5', 'a session ended for a reboot that there was not')
     this.#sessionBoot = this.#boot
     this.#believedBoot = this.#boot
+    // The line begins with the frame that it was believed with, and a copy of that is one.
+    this.#sent_ms = new Map(input.kind === 'telemetry' ? [[messageOf(input.datagram), input.sent_ms]] : [])
   }
 
   /**
@@ -467,6 +474,7 @@ export class Observer {
       return
     }
     this.#doubt_ms ??= this.at_ms
+    this.#doubted_ms = this.at_ms
     const again = this.#sight.mode!.received_ms > this.#doubt_ms
     if (again || this.at_ms - this.#doubt_ms > DOUBT_MS) {
       this.find('G5', `a takeover was visible (${takeover}) and nothing was latched`)
@@ -1094,10 +1102,13 @@ export class Observer {
     return this.#modeArrived_ms < this.#stalled_ms
   }
 
-  #permits(live: ReadonlySet<Watched>): boolean {
+  /** `surely`: it must be sent. What was heard before a stall does not say that it stands there. */
+  #permits(live: ReadonlySet<Watched>, surely = false): boolean {
     const arming = [...live, ...this.#live].some((i) => i.armed)
     const landedMax_ms = this.#maxAge_ms.get('landed')!
-    if (!arming && this.#sight.isParked(this.at_ms, landedMax_ms, this.#maxAge_ms.get('armed')!)) return true
+    const parked = this.#sight.isParked(this.at_ms, landedMax_ms, this.#maxAge_ms.get('armed')!)
+    const isBehind = (name: string): boolean => this.at_ms - this.#sight.age_ms(name, this.at_ms) > this.#stalled_ms
+    if (!arming && parked && (!surely || (isBehind('armed') && isBehind('landed')))) return true
     if (this.#isBehindStall()) return false
     const mode = this.#sight.mode?.mode ?? ''
     return this.#sight.isGuarded(this.at_ms) && (mode === 'HOLD' || this.#ours.has(mode))
@@ -1274,8 +1285,8 @@ export class Observer {
     this.#debts = this.#debts.filter((d) => d.names.length > 0)
     for (const debt of this.#debts) {
       if (!debt.owed) continue
-      // Behind a stall it is not known either that it stands there, unless that was heard anew.
-      const permitted = !deaf && !this.#isBehindStall() && this.#permits(NOBODY)
+      const isDoubted = this.at_ms - this.#doubted_ms <= DOUBT_MS
+      const permitted = !deaf && !isDoubted && this.#permits(NOBODY, true)
       if (!permitted) debt.permittedSince_ms = undefined
       else debt.permittedSince_ms ??= this.at_ms
       const inherited = debt.why.endsWith(SESSION_ENDED) || debt.why === ORPHAN
