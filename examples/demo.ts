@@ -184,6 +184,7 @@ class Agent {
   readonly #client: mqtt.MqttClient
   readonly #outcomes: Message[] = []
   readonly #verdicts: Message[] = []
+  readonly #told = new Set<string>()
   #generation = 0
   #wake = (): void => {}
 
@@ -207,13 +208,18 @@ class Agent {
     else if (kind === 'verdict' && name === 'planner') this.#judged(value)
     else if (kind === 'outcome') this.#reached(value)
     else if (kind === 'obligation') this.#owed(value)
-    else if (kind === 'notice')
-      say('people', `see the ${value.kind} "${value.component}"${value.text ? `: ${value.text}` : ''}`)
+    else if (kind === 'notice') {
+      const of = value.component === undefined ? '' : ` "${value.component}"`
+      say('people', `see the ${value.kind}${of}${value.text ? `: ${value.text}` : ''}`)
+    }
     this.#wake()
   }
 
   #judged(v: Message): void {
     this.#verdicts.push(v)
+    const again = this.#told.has(v.digest)
+    this.#told.add(v.digest)
+    if (again) return say('halo', `verdict on ${v.response}, said again: nothing else comes of it`)
     say('halo', v.accepted ? `verdict on ${v.response}: accepted` : `verdict on ${v.response}: refused, ${v.reason}`)
     for (const c of v.components)
       say('', `  ${c.id.padEnd(6)} ${decision(v, c.id)}${c.cause ? ` because of ${c.cause}` : ''}`)

@@ -83,7 +83,7 @@ const noPlan: Patch = (off) => {
 /** Nothing is written down before what cannot be undone, so that nobody remembers it. */
 const noIntents: Patch = (off) => {
   const begun = new WeakSet<object>()
-  off(Intents.prototype, 'open', () => (of) => begun.add(of) === begun)
+  off(Intents.prototype, 'isDurable', () => (of) => begun.add(of) === begun)
   off(Intents.prototype, 'isOpen', () => (of) => begun.has(of))
 }
 

@@ -65,7 +65,7 @@ const FORM = [
   'components[].requires: names one twice',
 ]
 const SIZE = [
-  `bytes, at most ${RESPONSE_BYTES_MAX}`,
+  'more than bytes',
   'components, at most 256',
   'components[]: prerequisites, at most 64',
   'prerequisites in all, at most 4096',

@@ -264,6 +264,7 @@ describe.each(brokers)('MQTT with $name (PROTOCOL 12)', ({ start, version }) => 
     const { client, arrivals, events } = companion(broker.port, version)
     await events.until((event) => event === 'connected')
     await arrivals.until(({ topic, retained }) => topic === 'context/map' && retained)
+    await arrivals.until(({ text }) => text === 'old') // on the other connection
     client.resubscribe()
     await arrivals.until(({ topic, retained }) => topic === 'context/map' && retained, 2)
     expect(arrivals.entries.filter(({ text }) => text === 'old').length).toBe(1)
