@@ -66,6 +66,8 @@ export class Takeover {
     const already = seen !== undefined && effect.leads.includes(seen.mode)
     effect.since_ms ??= already ? now_ms + SETTLING_MS : now_ms
     this.#fresh = false
+    // What an operator's resume explained and is left is nobody's: it would be the pilot's again.
+    if (seen?.fresh) this.#explained = new Set([...this.#explained].filter((m) => this.isOurs(m) || m === seen.mode))
     for (const mode of effect.leads) this.#ours.add(mode)
     // From here on the setpoint mode is one that this session asked for, whatever it found (ArduPilot's take-off).
     if (effect.leads.includes(this.#engaged)) this.#foundEngaged = false
@@ -186,7 +188,7 @@ export class Takeover {
     return false
   }
 
-  /** The operator gives control back: the mode then shown counts as explained until our next effect (PROTOCOL 10). */
+  /** The operator gives control back: the mode then shown counts as explained, until an effect of ours begins in another (PROTOCOL 10). */
   resumed(now_ms: number): void {
     const seen = this.#view.mode(now_ms)
     this.#explained = new Set(seen === undefined ? ['HOLD'] : [seen.mode])

@@ -163,6 +163,24 @@ describe('a takeover (PROTOCOL 8)', () => {
     expect(stage.control.pilot_control).toBe(true)
   })
 
+  it('is what resume explained as well, once an effect of ours has begun in another mode', () => {
+    const stage = new Stage(core)
+      .run(1000)
+      .show({ mode: 'POSITION' })
+      .run(100)
+      .operate('resume')
+      .show({ mode: 'HOLD' })
+      .run(1000)
+    stage.obeys = false
+    stage.streaming = false // it is never shown what the mode command did
+    stage.say([takeoff('t')])
+    expect(stage.run(600).lastPhase('t')).toMatch(/^failed/)
+    stage.streaming = true
+    stage.set({ armed: 1 })
+    expect(stage.control.pilot_control).toBe(false)
+    expect(stage.taken('POSITION').control.pilot_control).toBe(true)
+  })
+
   it('is lifted in HOLD, and the next goto flies', () => {
     const stage = new Stage(core).engage().show({ mode: 'HOLD' }).run(1000).operate('resume').run(1000)
     stage.say([range, goto('h', 20)])
