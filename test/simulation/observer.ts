@@ -231,8 +231,8 @@ export class Observer {
   /** Sessions that ended: nothing of theirs may be heard of again. */
   readonly #past = new Set<string>()
   readonly #hazards: ReadonlySet<Hazard>
-  /** When the newest of each message that was heard was sent. */
-  #sent_ms = new Map<number, number>()
+  /** The newest of each message that was heard: when it was sent, by which boot, and after how long. */
+  #newestOf = new Map<number, { readonly sent_ms: number; readonly boot: number; readonly up_ms: number }>()
   /** The newest boot of a vehicle that was heard, and the newest when the session began. */
   #boot = 0
   #sessionBoot = 0
@@ -283,7 +283,7 @@ export class Observer {
     this.#debts = []
     this.#heard = false
     this.#stopping = false
-    this.#sent_ms = new Map()
+    this.#newestOf = new Map()
     this.#boot = 0
     this.#sessionBoot = 0
     this.#believedBoot = 0
@@ -420,11 +420,15 @@ export class Observer {
       this.#bootHeard_ms = now_ms
     }
     // What was dropped before a reboot was believed may come again and count.
-    const newest_ms = this.#sent_ms.get(message) ?? Number.NEGATIVE_INFINITY
+    const newest = this.#newestOf.get(message)
+    const newest_ms = newest?.sent_ms ?? Number.NEGATIVE_INFINITY
     const isLate = sent_ms <= newest_ms
+    const up_ms = upTime(datagram)
     if (input.dropped) return isLate
     // A time that is none since boot tells of no boot, so nobody can compare them while frames of two may come.
-    const isOne = TIMED_SINCE_BOOT.has(message) || now_ms - this.#bootHeard_ms > BOTH_BOOTS_MS
+    const isOld = now_ms - this.#bootHeard_ms > BOTH_BOOTS_MS
+    // Two boots within seconds, and a process that has heard neither begin: the older one has been up for longer, so it is newer.
+    const isOne = isOld || (TIMED_SINCE_BOOT.has(message) && (boot === newest?.boot || up_ms <= (newest?.up_ms ?? 0)))
     // Whether what a reboot was believed with is of one, is judged by itself.
     if (isLate && isOne && !reborn && TIMED.has(message)) {
       const older_ms = Math.round(newest_ms - sent_ms)
@@ -440,7 +444,7 @@ export class Observer {
     }
     this.#judgedModes.length = Math.min(2, this.#judgedModes.length)
     if (isLate) return true
-    this.#sent_ms.set(message, sent_ms)
+    this.#newestOf.set(message, { sent_ms, boot, up_ms })
     return false
   }
 
@@ -452,7 +456,10 @@ export class Observer {
     this.#sessionBoot = this.#boot
     this.#believedBoot = this.#boot
     // The line begins with the frame that it was believed with, and a copy of that is one.
-    this.#sent_ms = new Map(input.kind === 'telemetry' ? [[messageOf(input.datagram), input.sent_ms]] : [])
+    this.#newestOf.clear()
+    if (input.kind !== 'telemetry') return
+    const { datagram, sent_ms, boot } = input
+    this.#newestOf.set(messageOf(datagram), { sent_ms, boot, up_ms: upTime(datagram) })
   }
 
   /**
@@ -1325,6 +1332,8 @@ const CURRENT_MODE = 436
 /** Messages with a time of their own in them. */
 const TIMED = new Set([33, 32, 24, 230, 242])
 const TIMED_SINCE_BOOT = new Set([33, 32])
+/** Their first field, ms. */
+const upTime = (datagram: Uint8Array): number => new DataView(datagram.buffer, datagram.byteOffset).getUint32(10, true)
 const reportedMode = (datagram: Uint8Array): string => modeName(datagram[12]!, datagram[13]!)
 /** The first of target_system and target_component in each message that has them. */
 const TARGETS: Readonly<Record<number, number>> = { 76: 30, 84: 50, 86: 50, 20: 2 }
