@@ -244,6 +244,9 @@ export class Observer {
   #doubt_ms: number | undefined
   /** When a takeover was last visible that was not believed: nothing leaves until it is known. */
   #doubted_ms = Number.NEGATIVE_INFINITY
+  /** Since when it asks for the mode without a pause, and when it last did: it doubts one, though not what was visible here. */
+  #askedSince_ms = Number.NEGATIVE_INFINITY
+  #asked_ms = Number.NEGATIVE_INFINITY
   /** The last turn, and the end of the last time in which there was none for long. */
   #turned_ms: number | undefined
   #stalled_ms = Number.NEGATIVE_INFINITY
@@ -985,6 +988,7 @@ export class Observer {
     if (message === 84 || message === 86) return this.#judgeSetpoint(message, payload, bytes, silent, liveBefore)
     if (message !== 76) return this.find('G2', `message ${message} left`)
     const command = payload.getUint16(28, true)
+    if (command === 512) this.#asked()
     if (command === 511 || command === 512) return
     const arms = payload.getFloat32(0, true) === 1
     const name =
@@ -1010,6 +1014,11 @@ export class Observer {
     const mode = name === 'takeoff' ? 'TAKEOFF' : name
     this.#ours.add(mode)
     if (mode === 'LAND' || mode === 'RETURN') this.#landingSent = true
+  }
+
+  #asked(): void {
+    if (this.at_ms - this.#asked_ms > ASK_MS) this.#askedSince_ms = this.at_ms
+    this.#asked_ms = this.at_ms
   }
 
   /** Nothing is for anybody but the vehicle (PROTOCOL 11). */
@@ -1155,8 +1164,13 @@ export class Observer {
       this.count(`contingency ${name}`)
       return debt.why
     }
-    // The HOLD after a landing.
-    return name === 'HOLD' && this.#landingSent && this.#sight.value('armed') === 0 ? 'landed' : undefined
+    // The HOLD after a landing; what repeats it is of the same, also where an old report says that it is armed.
+    if (name !== 'HOLD' || !this.#landingSent || this.#sight.value('armed') !== 0) return undefined
+    const rest = this.#debt('landed', ['HOLD'], undefined, false)
+    rest.sends.set('HOLD', 1)
+    rest.sent_ms = this.at_ms
+    this.#debts.push(rest)
+    return rest.why
   }
 
   #judgeSetpoint(
@@ -1292,7 +1306,7 @@ export class Observer {
     this.#debts = this.#debts.filter((d) => d.names.length > 0)
     for (const debt of this.#debts) {
       if (!debt.owed) continue
-      const isDoubted = this.at_ms - this.#doubted_ms <= DOUBT_MS
+      const isDoubted = this.at_ms - Math.max(this.#doubted_ms, this.#askedSince_ms) <= DOUBT_MS
       const permitted = !deaf && !isDoubted && this.#permits(NOBODY, true)
       if (!permitted) debt.permittedSince_ms = undefined
       else debt.permittedSince_ms ??= this.at_ms
@@ -1312,7 +1326,9 @@ export class Observer {
     if (this.#orphanJudged || mode === undefined || !armed) return
     this.#orphanJudged = true
     if (mode.mode !== 'OFFBOARD' || mode.intended !== 'OFFBOARD' || this.#pilotControl || this.#debts.length > 0) return
-    this.#debts.push(this.#debt(ORPHAN, ['HOLD'], undefined, true))
+    // Whoever has resumed in another mode has said that this one is not his: it is doubted, and may be a takeover.
+    const isOwn = this.#acceptedMode === undefined || this.#acceptedMode === 'OFFBOARD'
+    this.#debts.push(this.#debt(ORPHAN, ['HOLD'], undefined, isOwn))
   }
 }
 
@@ -1320,6 +1336,8 @@ export class Observer {
 const STALL_MS = 100
 /** From a report that nothing explains to the belief, where no other comes; a turn later. */
 const DOUBT_MS = 600
+/** The mode is asked for each 100 ms as long as it is awaited. */
+const ASK_MS = 250
 /** A wrong place, until the last frame that tells of it or of the right one can have come. */
 const MISPLACED_MS = 8000
 /** Frames of the boot before may come for 3 s, and the new one is believed a second after its first. */

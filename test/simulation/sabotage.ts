@@ -3,6 +3,7 @@
 import { Reason } from '../../build/abi.ts'
 import { Identity } from '../../companion/mavlink/identity.ts'
 import { Timeline } from '../../companion/mavlink/timeline.ts'
+import { quotaOf } from '../../src/catalog/quota.ts'
 import type { CoreFrame } from '../../src/core/core.ts'
 import { px4Multirotor } from '../../src/profile/px4-multirotor.ts'
 import { Speaker } from '../../src/protocol/agent.ts'
@@ -169,6 +170,25 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
   'a packet is forgotten once it was accepted': {
     guarantee: 'G3',
     engine: () => replace(Speaker.prototype, 'remember', () => () => undefined),
+  },
+  'an agent may take what all of them share': {
+    guarantee: 'G5',
+    hazard: 'hostile',
+    engine: () =>
+      replace(
+        Speaker.prototype,
+        'accepted',
+        (accepted) =>
+          function (this: Speaker, ...said) {
+            Object.assign(this, { quota: quotaOf(1) })
+            accepted.apply(this, said)
+          },
+      ),
+  },
+  'an agent has obligations without end': {
+    guarantee: 'G5',
+    hazard: 'hostile',
+    engine: () => replace(Obligations.prototype, 'hasRoom', () => () => true),
   },
   'old evidence is as good as new': {
     guarantee: 'G4',
