@@ -117,10 +117,15 @@ export async function startBroker(address: string, rules?: BrokerRules): Promise
   const rate = new Rate(CONNECTIONS_PER_S)
   const turns = new Turns()
   const server = createServer((socket) => {
-    if (lines.size >= CONNECTIONS_MAX || !rate.take()) {
-      refuse(null, `more than ${CONNECTIONS_MAX} connections, or ${CONNECTIONS_PER_S} in a second`)
+    if (!rate.take()) {
+      refuse(null, `more than ${CONNECTIONS_PER_S} connections in a second`)
       socket.destroy()
       return
+    }
+    // Whoever comes to say stop must get in, however many sit there and say nothing.
+    if (lines.size >= CONNECTIONS_MAX) {
+      refuse(null, `more than ${CONNECTIONS_MAX} connections: the one that has been silent for longest makes room`)
+      longestSilent(lines)?.destroy()
     }
     // A response must not wait until the companion's kernel acknowledges what came before it: that takes up to 40 ms.
     socket.setNoDelay(true)
@@ -214,6 +219,9 @@ type Subscribed = Client & { readonly subscriptions: Readonly<Record<string, unk
 class Line extends Duplex {
   readonly #socket: Socket
   readonly #limit: Limit
+  /** When its newest packet came, or it; the companion's never makes room. */
+  heard_ms = performance.now()
+  isTrusted = false
   #queuedMax = QUEUED_BYTES_MAX
   #wanted = false
 
@@ -232,6 +240,7 @@ class Line extends Duplex {
 
   /** It is the companion's. */
   trust(): void {
+    this.isTrusted = true
     this.#limit.payload = OWN_BYTES_MAX
     this.#limit.perTurn = Number.POSITIVE_INFINITY
     this.#queuedMax = OWN_BYTES_MAX
@@ -246,6 +255,7 @@ class Line extends Duplex {
     while (this.#wanted) {
       const packet: Buffer | null = this.#limit.read()
       if (packet === null) return
+      this.heard_ms = performance.now()
       this.#wanted = this.push(packet)
     }
   }
@@ -269,6 +279,16 @@ class Line extends Duplex {
     this.#socket.destroy()
     done(error)
   }
+}
+
+/** Of strangers that are still there. */
+function longestSilent(lines: ReadonlySet<Line>): Line | undefined {
+  let found: Line | undefined
+  for (const line of lines) {
+    if (line.isTrusted || line.destroyed) continue
+    if (found === undefined || line.heard_ms < found.heard_ms) found = line
+  }
+  return found
 }
 
 const isEqual = (said: Uint8Array, secret: string): boolean =>

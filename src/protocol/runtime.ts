@@ -90,7 +90,14 @@ export class Runtime {
   // Inputs. Each applies itself, then everything that follows from it, and returns what is to be published.
 
   start(now_ms: number): Publication[] {
-    return this.#step(now_ms, () => this.#announce())
+    return this.#step(now_ms, () => {
+      this.#announce()
+      // What people have decided outlives a restart; whoever starts it must not have to look for why nothing moves.
+      const { paused, pilotControl: pilot_control, revoked, intents } = this.#control
+      const { uncertain } = intents
+      if (!paused && !pilot_control && revoked.length === 0 && uncertain.length === 0) return
+      this.#publisher.log('warn', 'held from before', { paused, pilot_control, revoked, uncertain })
+    })
   }
 
   /** The autopilot was found. Throws for another than before: there is one for as long as the process lives (PROTOCOL 11). */

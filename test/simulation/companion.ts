@@ -141,7 +141,11 @@ export class Companion {
   #hooked: Core | undefined
   #session = ''
   #frames: Uint8Array[] = []
+  /** It knows the vehicle. */
+  hasMet = false
   #renewed: string | undefined
+  /** The core has trapped because it was told to. */
+  #told = false
 
   constructor(around: Surroundings) {
     this.#around = around
@@ -192,7 +196,10 @@ export class Companion {
       adapter,
       stream: false,
       listener: {
-        identity: (system, component) => this.#take(runtime.connected(system, component, this.#clock())),
+        identity: (system, component) => {
+          this.hasMet = true
+          this.#take(runtime.connected(system, component, this.#clock()))
+        },
         rebooted: (up_ms, received_ms) =>
           this.#take(runtime.rebooted(up_ms + this.#clock() - received_ms, this.#clock())),
         report: (report, received_ms) => {
@@ -227,6 +234,7 @@ export class Companion {
       const hooked = (...args: unknown[]): unknown => {
         if (this.#trap === name && !core.poisoned) {
           this.#trap = undefined
+          this.#told = true
           Object.assign(core, { poisoned: true })
           throw new WebAssembly.RuntimeError('unreachable')
         }
@@ -359,7 +367,10 @@ export class Companion {
     const session = this.#runtime.session
     // Every tick is told to the core: this is later than the last that it heard of.
     this.#turn({ kind: 'tick' }, () => this.#take(this.#runtime.tick(this.#clock())))
-    this.#turn({ kind: 'tick' }, () => this.#take(this.#runtime.tick(this.#clock() + by_ms)))
+    this.#turn({ kind: 'tick' }, () => {
+      this.#told = true
+      this.#take(this.#runtime.tick(this.#clock() + by_ms))
+    })
     // A clock that steps has stood still for nobody knows how long.
     if (Number.isFinite(by_ms)) this.#around.observer.stalled()
     if (this.#dead || this.#runtime.session !== session) return
@@ -387,6 +398,7 @@ export class Companion {
     this.#frames = []
     this.#published = []
     this.#renewed = undefined
+    this.#told = false
     try {
       act()
       // The engine takes a word that did not get to the disk for a full one, and goes on.
@@ -412,6 +424,7 @@ export class Companion {
       frames: this.#frames,
       published: this.#published,
       renewed: this.#renewed,
+      byItself: this.#renewed === 'trap' && !this.#told,
       deaf: isDeaf(),
       full: isFull(),
     })

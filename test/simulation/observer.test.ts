@@ -35,7 +35,7 @@ function release(): Uint8Array {
 function waiting(): { observer: Observer; turn: (turn: Partial<Turn> & { readonly input: Input }) => void } {
   const observer = new Observer(catalog)
   const turn = (turn: Partial<Turn> & { readonly input: Input }): void =>
-    observer.turn({ frames: [], published: [], renewed: undefined, deaf: false, full: false, ...turn })
+    observer.turn({ frames: [], published: [], renewed: undefined, byItself: false, deaf: false, full: false, ...turn })
   const status = { topic: 'status', value: { status: 'online', session: OLD }, retain: true }
   turn({ input: { kind: 'start' }, published: [status, control(OLD, 0, [])] })
   const components = [

@@ -51,6 +51,8 @@ export interface Turn {
   readonly published: readonly Publication[]
   /** Why a session ended in this turn, if one did. */
   readonly renewed: string | undefined
+  /** A trap of the core that nobody made. */
+  readonly byItself: boolean
   /** Frames do not get out now. */
   readonly deaf: boolean
   /** The disk takes nothing now. */
@@ -127,6 +129,8 @@ interface Debt {
   owed: boolean
   readonly sends: Map<string, number>
   sent_ms: number
+  /** What was sent then. */
+  last: string | undefined
   permittedSince_ms: number | undefined
   givenUp: boolean
 }
@@ -233,6 +237,8 @@ export class Observer {
   readonly #hazards: ReadonlySet<Hazard>
   /** The newest of each message that was heard: when it was sent, by which boot, and after how long. */
   #newestOf = new Map<number, { readonly sent_ms: number; readonly boot: number; readonly up_ms: number }>()
+  /** Of the newest boot, by message: how long it has been up, as heard. Who has been up for longer may be newer. */
+  readonly #up_ms = new Map<number, number>()
   /** The newest boot of a vehicle that was heard, and the newest when the session began. */
   #boot = 0
   #sessionBoot = 0
@@ -304,7 +310,7 @@ export class Observer {
     this.#judgeTime(input)
     this.#see(input)
     const takeover = renewed === undefined ? this.#visibleTakeover() : undefined
-    const silent = (this.#pilotControl && !resumes) || takeover !== undefined
+    const silent = (this.#pilotControl && !this.#alarmed && !resumes) || takeover !== undefined
     const waiting = [...this.#sequences.values()].filter(
       (i) => i.phase === 'retained' && !this.#plans.get(i.plan)?.over,
     )
@@ -316,8 +322,14 @@ export class Observer {
     for (const frame of frames) {
       const left = new Map(this.#cutOff.map((i) => [i, i.frames]))
       this.#judgeFrame(frame, silent, before)
-      for (const i of waiting) if (i.frames > left.get(i)!) this.#judgeUntold(i)
+      for (const i of waiting) if (i.frames > left.get(i)! && !this.#mayBeOwed(i)) this.#judgeUntold(i)
     }
+  }
+
+  /** What left looks like its first frame, and may as well be what a lease that has ended owes. */
+  #mayBeOwed({ is }: Watched): boolean {
+    const first = COMMANDS[is.name]?.[0]
+    return this.#debts.some(({ names }) => names.some((name) => name === first || FOLLOWS[name] === first))
   }
 
   /** It has crossed in a turn that was never told: whatever moves must have crossed in an earlier one to be completed now. */
@@ -360,6 +372,7 @@ export class Observer {
     const liveBefore = new Set(this.#live)
     const { input, renewed } = turn
     if (input.kind === 'operate') this.#orders++
+    if (turn.byItself) this.find('G5', 'the core trapped by itself')
     const reborn = renewed === 'reboot'
     const isLate = this.#judgeTime(input, reborn)
     if (!reborn) this.#see(input)
@@ -421,6 +434,7 @@ export class Observer {
     if (boot > this.#boot) {
       this.#boot = boot
       this.#bootHeard_ms = now_ms
+      this.#up_ms.clear()
     }
     // What was dropped before a reboot was believed may come again and count.
     const newest = this.#newestOf.get(message)
@@ -437,7 +451,8 @@ export class Observer {
       const older_ms = Math.round(newest_ms - sent_ms)
       this.find('G5', `message ${message} counts although it is ${older_ms} ms older than the newest`)
     }
-    if (boot < this.#believedBoot && TIMED_SINCE_BOOT.has(message)) {
+    const isBehind = up_ms <= (this.#up_ms.get(message) ?? Number.NEGATIVE_INFINITY)
+    if (boot < this.#believedBoot && TIMED_SINCE_BOOT.has(message) && isBehind) {
       this.find('G5', `message ${message} counts although it is of the boot before`)
     }
     if (message === CURRENT_MODE) {
@@ -446,6 +461,7 @@ export class Observer {
       this.#modeArrived_ms = arrived_ms
     }
     this.#judgedModes.length = Math.min(2, this.#judgedModes.length)
+    if (boot === this.#boot) this.#up_ms.set(message, up_ms)
     if (isLate) return true
     this.#newestOf.set(message, { sent_ms, boot, up_ms })
     return false
@@ -594,7 +610,7 @@ export class Observer {
     for (const debt of this.#debts) {
       // Shown: by a report that came clearly after the frame had left, and before the next of the chain followed.
       const followed = FOLLOWS[mode.mode] !== undefined && this.at_ms - debt.since_ms > FOLLOWED_MS
-      const shown = mode.mode === mode.intended && debt.sends.has(mode.mode) && debt.sent_ms + 350 < mode.received_ms
+      const shown = mode.mode === mode.intended && debt.last === mode.mode && debt.sent_ms + 350 < mode.received_ms
       if (shown && !followed) debt.names.length = 0
     }
     this.#debts = this.#debts.filter((d) => d.names.length > 0)
@@ -750,6 +766,7 @@ export class Observer {
     // The same process and the same vehicle: what it had set is still its own, what the operator had accepted is accepted.
     if (follow) [this.#ours, this.#resumed, this.#acceptedMode] = [ours, resumed, accepted]
     this.#debts = debts.filter((d) => d.names.length > 0)
+    this.#cutOff = [] // owed once, also where one turn begins two sessions
     this.#orphanJudged = renewed === 'reboot'
     this.count(`session ${renewed ?? 'started'}`)
   }
@@ -974,6 +991,9 @@ export class Observer {
     const before = this.#obligations.get(id)
     const newest = before?.opened === opened ? before!.newest : this.#newest // it has only grown
     this.#obligations.set(id, { scope, plan, opened, newest })
+    const agent = plan.split('/')[0]
+    const theirs = [...this.#obligations.values()].filter((o) => o.plan.split('/')[0] === agent)
+    if (theirs.length > OBLIGATIONS_MAX) this.find('G5', `${agent} has ${theirs.length} open obligations`)
   }
 
   // What went out
@@ -1160,6 +1180,7 @@ export class Observer {
       if (!debt.names.includes(name)) debt.names.push(name)
       debt.sends.set(name, sends)
       debt.sent_ms = this.at_ms
+      debt.last = name
       debt.owed = false
       this.count(`contingency ${name}`)
       return debt.why
@@ -1169,6 +1190,7 @@ export class Observer {
     const rest = this.#debt('landed', ['HOLD'], undefined, false)
     rest.sends.set('HOLD', 1)
     rest.sent_ms = this.at_ms
+    rest.last = 'HOLD'
     this.#debts.push(rest)
     return rest.why
   }
@@ -1297,6 +1319,7 @@ export class Observer {
       owed,
       sends,
       sent_ms,
+      last: undefined,
       permittedSince_ms: undefined,
       givenUp: false,
     }
@@ -1344,6 +1367,7 @@ const MISPLACED_MS = 8000
 const BOTH_BOOTS_MS = 4500
 /** So many components of one response are never all that an agent may have. */
 const FEW = 32
+const OBLIGATIONS_MAX = 32
 const PUBLISHED_MAX = 64 * 1024
 const HEARTBEAT = 0
 const CURRENT_MODE = 436

@@ -103,8 +103,6 @@ class World {
   #isUp = true
   readonly #detour = new Detour()
   #strangers: Speaker[] = []
-  /** This process of the companion has heard the vehicle's heartbeat. */
-  #hasMet = false
   /** How bad the link is: 0 perfect. */
   #noise = 0
   /** Nothing is heard of the vehicle until then. */
@@ -113,6 +111,9 @@ class World {
   #deaf_ms = 0
   /** The disk takes nothing until then. */
   #full_ms = 0
+  /** It takes so long over a word until then, and over one after the other. */
+  #slow = { until_ms: 0, takes_ms: 0 }
+  #written_ms = 0
   readonly #drain: number
   /** So many datagrams the kernel keeps. */
   readonly #room: number
@@ -278,7 +279,9 @@ class World {
           const problem = this.#isFull ? 'no space left on device' : undefined
           if (problem === undefined) this.#journal = entry
           const writer = this.#companion
-          this.#later(DISK_MS, () => {
+          const takes_ms = this.#now_ms < this.#slow.until_ms ? this.#slow.takes_ms : DISK_MS
+          this.#written_ms = Math.max(this.#written_ms, this.#now_ms) + takes_ms
+          this.#later(this.#written_ms - this.#now_ms, () => {
             if (this.#companion === writer) done(problem)
           })
         },
@@ -313,7 +316,6 @@ class World {
 
   #gone(restart_ms: number): void {
     this.#companion = undefined
-    this.#hasMet = false
     this.#later(restart_ms, () => this.#start())
   }
 
@@ -401,7 +403,6 @@ class World {
 
   #arrives(telegram: Telegram): void {
     if (this.#companion === undefined) return
-    if (telegram.own && telegram.sound && telegram.bytes[7] === HEARTBEAT) this.#hasMet = true
     this.#companion.telemetry(telegram)
   }
 
@@ -430,7 +431,7 @@ class World {
       for (const bytes of speaker.say(this.#now_ms)) {
         this.#later(1.5, () => {
           // Whoever is alike is taken for the vehicle by a process that knows none yet, and rightly.
-          if (speaker.stranger.alike && !this.#hasMet) return
+          if (speaker.stranger.alike && !this.#companion?.hasMet) return
           this.#companion?.telemetry({ ...this.#telegram(bytes), own: false })
         })
       }
@@ -588,11 +589,15 @@ class World {
     const later_ms = chance.real(200, 3000)
     const later = (act: () => void): void => this.#later(later_ms, act)
     switch (chance.int(0, 6)) {
-      case 0:
-      case 1: {
+      case 0: {
         const for_ms = chance.pick([100, 500, 2000])
         this.#full_ms = this.#now_ms + for_ms
         return `disk is full for ${for_ms} ms`
+      }
+      case 1: {
+        const takes_ms = chance.pick([100, 500, 1500, 6000])
+        this.#slow = { until_ms: this.#now_ms + 2 * later_ms, takes_ms }
+        return `disk takes ${takes_ms} ms over a word for ${Math.round(2 * later_ms)} ms`
       }
       case 2:
         this.#vehicle.fault({ kind: 'ack_progress', command: DO_GRIPPER }, this.#now_ms)

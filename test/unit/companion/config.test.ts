@@ -36,6 +36,12 @@ describe('configuration', () => {
     })
   })
 
+  it('reads the other sample, for an ArduCopter', () => {
+    const file = resolve('examples/ardupilot-copter/halo.yaml')
+    const catalog = resolve('examples/ardupilot-copter/catalog.yaml')
+    expect(parseConfig(readFileSync(file, 'utf8'), file)).toMatchObject({ catalog, preflight: 'warn' })
+  })
+
   it('reads the sample configuration, also with everything in it that is commented out', () => {
     const file = resolve('examples/halo.yaml')
     const text = readFileSync(file, 'utf8')

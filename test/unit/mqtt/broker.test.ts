@@ -185,4 +185,17 @@ describe('the embedded broker', () => {
     await until(() => closed === 80)
     expect(refusals.filter((line) => line.includes('connections'))).toHaveLength(1)
   })
+
+  it('lets the next one in where all places are taken by who says nothing: a stop arrives', async () => {
+    const { heard } = await companion()
+    // So many a second and no more: who is turned away comes again.
+    const admitted = (): Promise<MqttClient> => stranger({ keepalive: 0 }).catch(admitted)
+    const idle: MqttClient[] = []
+    while (idle.length < 64) idle.push(await admitted())
+    const operator = await admitted()
+    await operator.publishAsync(`${BELOW}operator/pause`, 'p', { qos: 1 })
+    await until(() => heard.includes('operator/pause p'))
+    expect(idle.filter((client) => client.connected).length).toBeLessThan(62)
+    expect(refusals.some((line) => line.includes('makes room'))).toBe(true)
+  })
 })

@@ -74,6 +74,9 @@ describe('the operator (PROTOCOL 10)', () => {
       expect(stage.journal).toEqual({ paused: true, pilotControl: false, revoked: [], intents: [] })
       const next = new Stage(core, { journal: stage.journal!, sessions: 1 })
       expect(next.control.paused).toBe(true)
+      const held = { paused: true, pilot_control: false, revoked: [], uncertain: [] }
+      expect(next.log).toContainEqual({ level: 'warn', event: 'held from before', ...held })
+      expect(stage.log.filter(({ event }) => event === 'held from before')).toEqual([])
       const verdict = next.fly().say([range, goto('g', 30)])
       expect(verdict.components[1].reason).toBe('paused')
     })
