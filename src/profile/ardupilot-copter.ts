@@ -147,7 +147,7 @@ export const ardupilotCopter: Profile = {
     'position-local': { ...positionLocal, kept: true },
     // A velocity stops by itself, but GUID_TIMEOUT (3 s) later and 12 m further on at 3 m/s.
     'velocity-local': { ...velocityLocal, kept: false },
-    // A heading with a velocity in frame 1 is absolute by ArduPilot's source; it was not flown.
+    // A heading with a velocity in frame 1 is absolute (flown on 4.7).
     'velocity-body': { ...velocityBody, payload: bodyArguments, refuses: { heading: NO_HEADING }, kept: false },
   },
   // Setpoints outside of GUIDED are ignored: one has left before the mode command, the next is flown.

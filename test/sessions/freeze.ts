@@ -78,6 +78,12 @@ export async function freeze(options: FreezeOptions): Promise<number> {
   const url = `mqtt://127.0.0.1:${broker.port}`
   let against = 0
   let watched: number[] | undefined
+  /** The autopilot has given the vehicle to the pilot: only then is there anybody to go against. */
+  let given = false
+  let ungiven = 0
+  tap.onAnswer = ({ command, result }) => {
+    if ((command as number) === COMMAND.mode) given ||= result === common.MavResult.ACCEPTED
+  }
   tap.onFrame = ({ message }) => {
     const commands = message instanceof common.CommandLong || message instanceof common.CommandInt
     if (commands && TOUCHING.has(message.command)) watched?.push(message.command)
@@ -108,6 +114,7 @@ export async function freeze(options: FreezeOptions): Promise<number> {
     const said = agent.on('verdict/planner').length
     halo.signal('SIGSTOP')
     watched = left
+    given = false
     await pass(pilot_ms)
     pilot(modes[options.pilot])
     if (!aloft) tap.command(COMMAND.arm, 1)
@@ -123,10 +130,12 @@ export async function freeze(options: FreezeOptions): Promise<number> {
       await agent.say('response/planner', encode(agent.draft({ components: [component(place)] })))
     }
     await pass(stop_ms - pilot_ms)
+    const isPiloted = given
     halo.signal('SIGCONT')
     await pass(AFTER_MS)
     watched = undefined
-    against += left.length
+    if (isPiloted) against += left.length
+    else ungiven++
     const became = agent
       .on('verdict/planner')
       .slice(said)
@@ -137,7 +146,8 @@ export async function freeze(options: FreezeOptions): Promise<number> {
           .join(' ')
       })
     const sent = left.length === 0 ? 'nothing' : `frames ${left}`
-    print(`round ${number}: ${type} behind ${stop_ms} ms: ${sent} against the pilot; ${became.join(', ')}`)
+    const whom = isPiloted ? 'against the pilot' : `sent, and the autopilot has not taken ${options.pilot} of the pilot`
+    print(`round ${number}: ${type} behind ${stop_ms} ms: ${sent} ${whom}; ${became.join(', ')}`)
     // The pilot gives it back.
     await until(
       'the vehicle back from the pilot',
@@ -183,6 +193,7 @@ export async function freeze(options: FreezeOptions): Promise<number> {
       await round(number, types[number % types.length]!)
     }
     print(`${rounds} rounds, ${against} frames against the pilot`)
+    if (ungiven > 0) throw new Error(`${ungiven} rounds show nothing: no pilot had the vehicle`)
     return against
   } finally {
     await agent.end()

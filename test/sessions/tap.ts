@@ -45,6 +45,8 @@ const KINDS = /^(udpin|udpout|tcpout):\/\/([^:/\s]+):(\d{1,5})$/
 export class Tap {
   /** Sees each frame of the companion, after it was handed on. */
   onFrame: (frame: Incoming, autopilot: Autopilot | undefined) => void = () => {}
+  /** Sees each answer of the autopilot to a command. */
+  onAnswer: (answer: common.CommandAck) => void = () => {}
   autopilot: Autopilot | undefined
   /** Of the autopilot, so far. */
   heartbeats = 0
@@ -104,6 +106,7 @@ export class Tap {
   }
 
   #hear({ system, component, message }: Incoming): void {
+    if (message instanceof common.CommandAck) this.onAnswer(message)
     if (message instanceof minimal.Heartbeat && message.autopilot !== INVALID) {
       const { baseMode, customMode: mode, autopilot: kind } = message
       this.heartbeats++

@@ -194,6 +194,8 @@ export class Observer {
   #live = new Set<Watched>()
   /** What a session's end, or the process's, has just cut off: a frame of it may have left, and its outcome not been told. */
   #cutOff: Watched[] = []
+  /** What these owe has been handed on: once, also where one turn begins two sessions. */
+  readonly #inherited = new WeakSet<Watched>()
   #plans = new Map<string, SpokenPlan>()
   #generations = new Map<string, number>()
   #accepted = new Map<string, string>()
@@ -741,6 +743,8 @@ export class Observer {
     if (follow) {
       // The first frame may have left before the crossing could be said.
       for (const i of this.#cutOff) {
+        if (this.#inherited.has(i)) continue
+        this.#inherited.add(i)
         const untold = !i.crossed && i.phase === 'failed'
         // It has taken its resource and stands for what would have followed.
         if (untold) debts = debts.filter((d) => d.resource === undefined || d.resource !== i.is.uses)
@@ -766,7 +770,6 @@ export class Observer {
     // The same process and the same vehicle: what it had set is still its own, what the operator had accepted is accepted.
     if (follow) [this.#ours, this.#resumed, this.#acceptedMode] = [ours, resumed, accepted]
     this.#debts = debts.filter((d) => d.names.length > 0)
-    this.#cutOff = [] // owed once, also where one turn begins two sessions
     this.#orphanJudged = renewed === 'reboot'
     this.count(`session ${renewed ?? 'started'}`)
   }
