@@ -215,12 +215,16 @@ class Rate {
 /** Its types leave this out. */
 type Subscribed = Client & { readonly subscriptions: Readonly<Record<string, unknown>> }
 
+/** Of strangers, so far. */
+let packets = 0
+
 /** A socket as the broker sees it: whole packets come out, one at a time, and what waits to be read by the other end has a bound. */
 class Line extends Duplex {
   readonly #socket: Socket
   readonly #limit: Limit
-  /** When its newest packet came, or it; the companion's never makes room. */
-  heard_ms = performance.now()
+  /** Which of all packets its newest is: who has the least has been silent for longest. */
+  heard = ++packets
+  /** The companion's never makes room. */
   isTrusted = false
   #queuedMax = QUEUED_BYTES_MAX
   #wanted = false
@@ -255,7 +259,7 @@ class Line extends Duplex {
     while (this.#wanted) {
       const packet: Buffer | null = this.#limit.read()
       if (packet === null) return
-      this.heard_ms = performance.now()
+      this.heard = ++packets
       this.#wanted = this.push(packet)
     }
   }
@@ -286,7 +290,7 @@ function longestSilent(lines: ReadonlySet<Line>): Line | undefined {
   let found: Line | undefined
   for (const line of lines) {
     if (line.isTrusted || line.destroyed) continue
-    if (found === undefined || line.heard_ms < found.heard_ms) found = line
+    if (found === undefined || line.heard < found.heard) found = line
   }
   return found
 }
