@@ -1,8 +1,8 @@
 // Decoding: the packet of an agent to a response (PROTOCOL 4). The scanner, then cbor-x, then the shape.
 
 import { Decoder } from 'cbor-x'
-import { checkProfile } from '../src/response/profile.ts'
-import { readResponse } from '../src/response/response.ts'
+import { readResponse } from '../src/wire/response.ts'
+import { checkProfile } from '../src/wire/scan.ts'
 import { respond, sortie } from './sortie.ts'
 import type { Work } from './work.ts'
 

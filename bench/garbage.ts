@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { Adapter } from '../companion/adapter/adapter.ts'
 import { Framer } from '../companion/mavlink/framer.ts'
-import { layout } from '../src/profile/frame.ts'
+import { layout } from '../src/autopilot/frame.ts'
 import type { Work } from './work.ts'
 
 const BYTES = 1 << 16

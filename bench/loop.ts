@@ -2,7 +2,7 @@
 // the vehicle sees them; idle, beside other traffic on the broker, and under the telemetry of a PX4.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { fieldOf, layout } from '../src/profile/frame.ts'
+import { fieldOf, layout } from '../src/autopilot/frame.ts'
 import { HOME } from '../test/e2e/flight-line.ts'
 import type { Arrived } from './relay.ts'
 import type { Rig } from './rig.ts'

@@ -1,10 +1,10 @@
 // Observing: a GLOBAL_POSITION_INT, 20 times a second of PX4's 400 messages, from its bytes to the state table and through a
 // whole step of the engine (PROTOCOL 2), with and without a plan that waits.
 
+import { layout } from '../src/autopilot/frame.ts'
 import { loadCore } from '../src/core/wasm.ts'
-import { layout } from '../src/profile/frame.ts'
-import { Telemetry } from '../src/profile/telemetry.ts'
-import type { Report } from '../src/protocol/port.ts'
+import type { Report } from '../src/telemetry/report.ts'
+import { Telemetry } from '../src/telemetry/telemetry.ts'
 import { exampleCatalog, HOME, Hovering, retainsAll, sortie } from './sortie.ts'
 import type { Work } from './work.ts'
 

@@ -4,7 +4,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { Adapter } from '../companion/adapter/adapter.ts'
-import { layoutOf } from '../src/profile/frame.ts'
+import { layoutOf } from '../src/autopilot/frame.ts'
 
 /** A frame of the companion: MAVLink's message id, the whole payload, and when it arrived. */
 export interface Arrived {

@@ -5,7 +5,7 @@
 // Each response starts a plan, so it also supersedes the one before, component by component.
 
 import { loadCore } from '../src/core/wasm.ts'
-import type { Publication } from '../src/protocol/port.ts'
+import type { Publication } from '../src/engine/port.ts'
 import { oracle } from '../test/oracle/oracle.ts'
 import { Admitting, exampleCatalog, type Hover, Hovering, retainsAll, sortie } from './sortie.ts'
 import type { Work } from './work.ts'

@@ -1,6 +1,6 @@
 // vehicle.ts UDP_PORT: the simulated vehicle of the live rig (never for flight), in the air, sending to UDP_PORT unprompted.
 
-import { startSimulatedVehicle } from '../companion/sim/server.ts'
+import { startSimulatedVehicle } from '../simulator/server.ts'
 import { HOME } from '../test/e2e/flight-line.ts'
 import { ready } from './part.ts'
 

@@ -3,14 +3,14 @@
 
 import { dirname, relative, resolve } from 'node:path'
 import { z } from 'zod'
+import { ardupilotCopter } from '../src/autopilot/ardupilot-copter.ts'
+import { px4Multirotor } from '../src/autopilot/px4-multirotor.ts'
 import { type Catalog, MAX_SPEED, type Problem } from '../src/catalog/catalog.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import { Source } from '../src/catalog/source.ts'
 import { suggestion } from '../src/catalog/suggestion.ts'
-import { ardupilotCopter } from '../src/profile/ardupilot-copter.ts'
-import { px4Multirotor } from '../src/profile/px4-multirotor.ts'
-import type { Policy } from '../src/protocol/policy.ts'
-import { readText } from './file.ts'
+import type { Policy } from '../src/engine/rules/policy.ts'
+import { readText } from './machine/file.ts'
 import { isExposed, parseAddress } from './mavlink/address.ts'
 import { CERTIFICATES, type CertificateFiles, isEncrypted } from './mqtt/certificates.ts'
 
@@ -252,7 +252,7 @@ export function readCatalog({ catalog, maxSpeed }: Config): Catalog {
  */
 export async function readPolicy({ rules }: Config, catalog: Catalog): Promise<Policy | undefined> {
   if (rules.length === 0) return undefined
-  const { Policy } = await import('../src/protocol/policy.ts')
+  const { Policy } = await import('../src/engine/rules/policy.ts')
   const files = rules.map((file) => ({ file: relative(process.cwd(), file), text: readText('rules', file) }))
   return new Policy(files, catalog)
 }

@@ -1,4 +1,4 @@
-// The composition root: clock, MAVLink, MQTT, journal and core around the engine (ARCHITECTURE).
+// The composition root: clock, MAVLink, MQTT, journal and core around the engine (docs/architecture.md).
 //
 // Everything that comes in is one synchronous call of the runtime, and its frames leave within that call through the port;
 // what it publishes is handed on behind it. Nothing here decides: a daemon that is late, deaf or dying only makes values
@@ -6,17 +6,17 @@
 
 import { randomBytes } from 'node:crypto'
 import { type Logger, pino } from 'pino'
+import { modeMessage } from '../src/autopilot/profile.ts'
 import type { Catalog } from '../src/catalog/catalog.ts'
 import { CORE_HASH, loadCore } from '../src/core/wasm.ts'
-import { modeMessage } from '../src/profile/profile.ts'
-import type { Publication } from '../src/protocol/port.ts'
-import { Runtime } from '../src/protocol/runtime.ts'
-import { encode } from '../src/response/write.ts'
+import type { Publication } from '../src/engine/port.ts'
+import { Runtime } from '../src/engine/runtime.ts'
+import { encode } from '../src/wire/write.ts'
 import { Adapter } from './adapter/adapter.ts'
-import { Backlog } from './backlog.ts'
-import { Clock } from './clock.ts'
 import { type Config, readCatalog, readPolicy } from './config.ts'
 import { FileJournal } from './journal.ts'
+import { Clock } from './machine/clock.ts'
+import { Backlog } from './mavlink/backlog.ts'
 import { type EndpointListener, openEndpoint } from './mavlink/endpoint.ts'
 import { Link } from './mavlink/link.ts'
 import { Preflight } from './mavlink/preflight.ts'

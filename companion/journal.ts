@@ -7,8 +7,8 @@
 
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { z } from 'zod'
-import type { JournalEntry } from '../src/protocol/port.ts'
-import { replaceFile } from './durable.ts'
+import type { JournalEntry } from '../src/engine/port.ts'
+import { replaceFile } from './machine/durable.ts'
 
 export class JournalError extends Error {
   override readonly name = 'JournalError'

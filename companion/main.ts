@@ -7,4 +7,4 @@
 import { setFlagsFromString } from 'node:v8'
 
 setFlagsFromString('--semi-space-growth-factor=1')
-await import('./cli.ts')
+await import('./commands/cli.ts')

@@ -2,7 +2,7 @@
 // reason words as everywhere (PROTOCOL 14). The link bounds how many go out; what waits meanwhile is told once, with a count.
 
 import { SEVERITIES, type Severity } from '../src/catalog/catalog.ts'
-import type { Publication } from '../src/protocol/port.ts'
+import type { Publication } from '../src/engine/port.ts'
 
 export interface Line {
   /** MAV_SEVERITY */

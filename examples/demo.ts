@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Decoder, Encoder } from 'cbor-x'
 import mqtt from 'mqtt'
-import { startSimulatedVehicle } from '../companion/sim/server.ts'
+import { startSimulatedVehicle } from '../simulator/server.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: what HALO publishes, read as an agent would
 type Message = Record<string, any>

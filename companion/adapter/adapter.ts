@@ -1,9 +1,9 @@
-// The only code that holds the transmit side of the vehicle's link. Two doors lead out (ARCHITECTURE, decision 10): frames that
+// The only code that holds the transmit side of the vehicle's link. Two doors lead out (docs/architecture.md): frames that
 // the core made and has just allowed, and a closed union of messages that command nothing. Nothing else can be expressed.
 
+import { fieldOf, layout, layoutOf } from '../../src/autopilot/frame.ts'
 import type { CoreFrame } from '../../src/core/core.ts'
-import { fieldOf, layout, layoutOf } from '../../src/profile/frame.ts'
-import type { Port } from '../../src/protocol/port.ts'
+import type { Port } from '../../src/engine/port.ts'
 import { checksum } from '../mavlink/checksum.ts'
 import type { Frame } from '../mavlink/framer.ts'
 import { SIGNATURE, SIGNED, type Signing } from '../mavlink/signing.ts'

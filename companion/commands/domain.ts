@@ -14,11 +14,11 @@ import {
   type Variable,
   type Vocabulary,
 } from '../../src/agentspec/index.ts'
+import { ENUMERATIONS } from '../../src/autopilot/profile.ts'
 import type { Catalog, StateField } from '../../src/catalog/catalog.ts'
-import { ENUMERATIONS } from '../../src/profile/profile.ts'
-import { INVOCABLE, Policy, type RuleFile } from '../../src/protocol/policy.ts'
+import { INVOCABLE, Policy, type RuleFile } from '../../src/engine/rules/policy.ts'
 import { loadConfig, readCatalog } from '../config.ts'
-import { readText } from '../file.ts'
+import { readText } from '../machine/file.ts'
 
 export interface Domain {
   readonly vocabulary: Vocabulary

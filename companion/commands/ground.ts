@@ -1,8 +1,8 @@
 // The ground's end of MQTT, for the commands of a person: it hears what the companion publishes and says one thing.
 
 import mqtt from 'mqtt'
-import { read, type Value } from '../../src/response/read.ts'
-import { encode } from '../../src/response/write.ts'
+import { read, type Value } from '../../src/wire/read.ts'
+import { encode } from '../../src/wire/write.ts'
 import { loadConfig } from '../config.ts'
 import { type CertificateFiles, type Certificates, isEncrypted, readCertificates } from '../mqtt/certificates.ts'
 import { root } from '../mqtt/topics.ts'

@@ -1,10 +1,10 @@
 // `halo run`: the daemon as a process: signals, the log on stderr, the exit code.
 
 import { pino } from 'pino'
-import { warm } from '../../src/protocol/warmup.ts'
+import { warm } from '../../src/engine/warmup.ts'
 import { loadConfig } from '../config.ts'
 import { startDaemon } from '../daemon.ts'
-import { Watchdog } from '../watchdog.ts'
+import { Watchdog } from '../machine/watchdog.ts'
 
 /** What a reader of the log that has stopped reading can cost, bytes; beyond that lines are dropped, never flight. */
 const BACKLOG_BYTES = 1 << 20

@@ -1,10 +1,10 @@
 // `halo sim`: the simulated vehicle, never for flight; each line of input is a fault.
 
-import { FAULT_USAGE } from '../sim/fault.ts'
-import { startSimulatedVehicle } from '../sim/server.ts'
-import type { AutopilotName } from '../sim/vehicle.ts'
+import { FAULT_USAGE } from '../../simulator/fault.ts'
+import { startSimulatedVehicle } from '../../simulator/server.ts'
+import type { AutopilotName } from '../../simulator/vehicle.ts'
 
-export { AUTOPILOTS } from '../sim/vehicle.ts'
+export { AUTOPILOTS } from '../../simulator/vehicle.ts'
 
 export interface SimOptions {
   readonly autopilot: AutopilotName

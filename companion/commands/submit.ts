@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { readText } from '../file.ts'
+import { readText } from '../machine/file.ts'
 import { type Broker, connectGround, decode } from './ground.ts'
 import { Progress } from './progress.ts'
 

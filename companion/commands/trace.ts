@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { EVENTS, type Outcome, type RuleSet, type Verdict, type Vocabulary } from '../../src/agentspec/index.ts'
-import { readText } from '../file.ts'
+import { readText } from '../machine/file.ts'
 import { json } from './domain.ts'
 
 const values = z.record(z.string(), z.unknown()).default({})

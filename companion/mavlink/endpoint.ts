@@ -7,10 +7,11 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, type Socket as TcpSocket } from 'node:net'
-import { Backlog } from '../backlog.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../machine/clock.ts'
 import { type NetworkAddress, parseAddress } from './address.ts'
+import { Backlog } from './backlog.ts'
 import { Backoff } from './backoff.ts'
+import { PeerWatch } from './peer-watch.ts'
 
 /**
  * That a datagram comes from the autopilot: for sure, or as far as its key says, but with an old time stamp. Then it may be one that
@@ -48,8 +49,6 @@ export interface Endpoint {
   close(): Promise<void>
 }
 
-/** A peer that has been silent for so long may have come back from another port: after a reboot it does. */
-const SILENCE_ms = 3000
 /** The event loop takes no more datagrams than this off a socket in one turn. */
 const DATAGRAMS = 32
 /** A read of a stream that brought so much may come from a closed window, behind which the sender holds more that is as old. */
@@ -76,23 +75,6 @@ export async function openEndpoint(
   const endpoint = new (address.kind === 'udpin' ? UdpIn : UdpOut)(url, address, listener, clock, backoff)
   await endpoint.open()
   return endpoint
-}
-
-/** Tells how long there has been nothing to hear; the time is known at ticks only. */
-export class Silence {
-  #heard = true
-  #since_ms = 0
-
-  heard(): void {
-    this.#heard = true
-  }
-
-  /** Whether the peer is to be let go. */
-  isOver(now_ms: number): boolean {
-    if (this.#heard) this.#since_ms = now_ms
-    this.#heard = false
-    return now_ms - this.#since_ms >= SILENCE_ms
-  }
 }
 
 abstract class Udp implements Endpoint {
@@ -241,7 +223,7 @@ const TRIED_MAX = 256
  */
 class UdpIn extends Udp {
   #peer: RemoteInfo | undefined
-  #silence = new Silence()
+  #silence = new PeerWatch()
   /** Stale senders since everybody is listened to, and since which tick they are. */
   readonly #stale = new Map<string, RemoteInfo>()
   #stale_ms: number | undefined
@@ -291,7 +273,7 @@ class UdpIn extends Udp {
 
   #take(socket: UdpSocket, sender: RemoteInfo): void {
     this.#peer = sender
-    this.#silence = new Silence()
+    this.#silence = new PeerWatch()
     socket.connect(sender.port, sender.address, (error?: Error) => {
       if (socket !== this.socket || this.#peer !== sender) return
       if (error === undefined || error === null) this.peered = true
@@ -309,7 +291,7 @@ class TcpOut implements Endpoint {
   readonly #listener: EndpointListener
   readonly #clock: Pick<Clock, 'now'>
   readonly #backoff: Backoff
-  #silence = new Silence()
+  #silence = new PeerWatch()
   #backlog: Backlog
   #socket: TcpSocket | undefined
   #connected = false
@@ -376,7 +358,7 @@ class TcpOut implements Endpoint {
     this.#backlog = backlog
     const socket = connect({ host, port, noDelay: true })
     this.#socket = socket
-    this.#silence = new Silence()
+    this.#silence = new PeerWatch()
     socket.on('connect', () => {
       this.#connected = socket === this.#socket
     })

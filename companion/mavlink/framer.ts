@@ -5,7 +5,7 @@
 // few steps a byte: each is read into one running checksum, from which that of any claimed frame follows. Every byte is
 // accounted: bytes = frameBytes + refusedBytes + unknownBytes + junkBytes + pending.
 
-import { layoutOf } from '../../src/profile/frame.ts'
+import { layoutOf } from '../../src/autopilot/frame.ts'
 import { Checksums } from './checksum.ts'
 import { type Refusal, SIGNATURE, SIGNED, type Signing } from './signing.ts'
 

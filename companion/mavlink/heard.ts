@@ -7,7 +7,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { replaceFile } from '../durable.ts'
+import { replaceFile } from '../machine/durable.ts'
 import { MINUTE, STAMP_MAX } from './stamp.ts'
 
 /** How far the bounds are moved ahead, in steps of 10 µs: 6 s. */

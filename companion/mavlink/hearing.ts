@@ -1,7 +1,7 @@
 // What is not heard, told once: a dead link, a mute autopilot, a message that it does not send. Silence has no frame to tell of
 // it, so this is asked at ticks; time in which nobody ticked is time in which nobody listened, and counts as no silence.
 
-import type { MessageSource, Profile } from '../../src/profile/profile.ts'
+import type { MessageSource, Profile } from '../../src/autopilot/profile.ts'
 import { parseAddress } from './address.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'

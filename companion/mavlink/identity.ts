@@ -1,9 +1,9 @@
 // Who the vehicle is: the autopilot that the configuration names, or the first good one, and then that one for as long as the
 // process lives (PROTOCOL 11). Whoever else speaks is passed by, and told once.
 
-import { fieldOf, layout } from '../../src/profile/frame.ts'
-import type { Profile } from '../../src/profile/profile.ts'
-import { autopilotKind, vehicleType } from '../../src/profile/vehicle-type.ts'
+import { fieldOf, layout } from '../../src/autopilot/frame.ts'
+import type { Profile } from '../../src/autopilot/profile.ts'
+import { autopilotKind, vehicleType } from '../../src/autopilot/vehicle-type.ts'
 import type { Frame } from './framer.ts'
 
 const HEARTBEAT = layout('HEARTBEAT').id

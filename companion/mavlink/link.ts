@@ -4,11 +4,12 @@
 // shares the autopilot's ids, or ours, raises an alarm. What is late or repeated is dropped: two ways to one autopilot are one
 // link. The clock is the caller's: times come in with the bytes and with `tick`.
 
-import { fieldOf, layout } from '../../src/profile/frame.ts'
-import type { MessageSource, Profile } from '../../src/profile/profile.ts'
-import { Telemetry } from '../../src/profile/telemetry.ts'
-import { IN_PROGRESS } from '../../src/protocol/acknowledgement.ts'
-import type { Acknowledgement, Report } from '../../src/protocol/port.ts'
+import { fieldOf, layout } from '../../src/autopilot/frame.ts'
+import type { MessageSource, Profile } from '../../src/autopilot/profile.ts'
+import type { Acknowledgement } from '../../src/engine/port.ts'
+import { IN_PROGRESS } from '../../src/engine/vehicle/acknowledgement.ts'
+import type { Report } from '../../src/telemetry/report.ts'
+import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import type { Harmless } from '../adapter/adapter.ts'
 import { DropReport } from './drop.ts'
 import type { Recognised } from './endpoint.ts'

@@ -4,9 +4,9 @@
 //
 // No I/O and no clock, as in link.ts, which feeds it.
 
-import { fieldOf } from '../../src/profile/frame.ts'
-import type { Parameter, Wanted } from '../../src/profile/parameter.ts'
-import type { Profile } from '../../src/profile/profile.ts'
+import { fieldOf } from '../../src/autopilot/frame.ts'
+import type { Parameter, Wanted } from '../../src/autopilot/parameter.ts'
+import type { Profile } from '../../src/autopilot/profile.ts'
 import type { Harmless } from '../adapter/adapter.ts'
 
 export interface PreflightListener {

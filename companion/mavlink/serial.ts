@@ -4,11 +4,12 @@
 
 import { readSync, writeSync } from 'node:fs'
 import type { LinuxPortBinding } from '@serialport/bindings-cpp'
-import { Backlog } from '../backlog.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../machine/clock.ts'
 import type { SerialAddress } from './address.ts'
+import { Backlog } from './backlog.ts'
 import type { Backoff } from './backoff.ts'
-import { type Endpoint, type EndpointListener, Silence } from './endpoint.ts'
+import type { Endpoint, EndpointListener } from './endpoint.ts'
+import { PeerWatch } from './peer-watch.ts'
 
 type Port = Pick<LinuxPortBinding, 'fd' | 'poller' | 'flush' | 'close'>
 type Open = (options: { path: string; baudRate: number }) => Promise<Port>
@@ -35,7 +36,7 @@ export class Serial implements Endpoint {
   readonly #buffer = new Uint8Array(READ_BYTES)
   #port: Port | undefined
   #backlog: Backlog | undefined
-  #silence = new Silence()
+  #silence = new PeerWatch()
   #closed = false
   /** Opening or closing; only one process at a time may have the device, ourselves included. */
   #busy: Promise<void> | undefined
@@ -124,7 +125,7 @@ export class Serial implements Endpoint {
     }
     this.#port = port
     this.#backlog = backlog
-    this.#silence = new Silence()
+    this.#silence = new PeerWatch()
     this.#read(port, backlog)
   }
 

@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { replaceFile } from '../durable.ts'
+import { replaceFile } from '../machine/durable.ts'
 
 const EPOCH_ms = Date.UTC(2015, 0, 1)
 const STEPS_PER_ms = 100

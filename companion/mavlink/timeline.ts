@@ -5,7 +5,7 @@
 // Times since boot are compared modulo 2^32, and within one message: PX4 mixes 206 ms between two. How far behind a frame is,
 // is read from the autopilot's own time: when it was received may be dated too early after a stall.
 
-import { fieldOf, layout, layoutOf } from '../../src/profile/frame.ts'
+import { fieldOf, layout, layoutOf } from '../../src/autopilot/frame.ts'
 import type { Frame } from './framer.ts'
 
 /** As late as a frame may come on a link that is still one: 3 s, and what two messages differ by. */

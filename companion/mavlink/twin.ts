@@ -1,8 +1,8 @@
 // A second autopilot with the ids of ours whose clock does not give it away (timeline.ts sees the others): two are in two
 // places, and have two heartbeats. A slow radio repeats what was so a moment ago, so each is believed only when it goes on.
 
-import { fieldOf, layout } from '../../src/profile/frame.ts'
-import { autopilotKind, vehicleType } from '../../src/profile/vehicle-type.ts'
+import { fieldOf, layout } from '../../src/autopilot/frame.ts'
+import { autopilotKind, vehicleType } from '../../src/autopilot/vehicle-type.ts'
 import { isSame, LATE_ms } from './timeline.ts'
 
 const GLOBAL_POSITION_INT = layout('GLOBAL_POSITION_INT').id

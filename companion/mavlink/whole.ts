@@ -3,7 +3,7 @@
 // MAVLink 2 cuts zeros at a payload's end, so what was never said reads as zero: a HEARTBEAT that breaks off behind its kind is
 // that of a disarmed vehicle. Some messages end in a field that is zero in no whole one, and tell by it.
 
-import { fieldOf, layout } from '../../src/profile/frame.ts'
+import { fieldOf, layout } from '../../src/autopilot/frame.ts'
 import type { Frame } from './framer.ts'
 
 const LAST: ReadonlyMap<number, number> = new Map(

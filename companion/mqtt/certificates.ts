@@ -3,7 +3,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { readText } from '../file.ts'
+import { readText } from '../machine/file.ts'
 
 export const CERTIFICATES = ['ca', 'cert', 'key'] as const
 

@@ -1,8 +1,16 @@
 // A catalog after loading: what the engine, the edge and the core need of it (PROTOCOL 3). Made by `load.ts`.
 
 import type { Kind, Phase } from '../../build/abi.ts'
+import type {
+  ContingencyName,
+  Enumeration,
+  FieldType,
+  Mode,
+  Profile,
+  SetpointName,
+  Shown,
+} from '../autopilot/profile.ts'
 import type { Image, SlotKind } from '../core/image.ts'
-import type { ContingencyName, Enumeration, FieldType, Mode, Profile, SetpointName, Shown } from '../profile/profile.ts'
 
 export interface Catalog {
   /** SHA-256 of the file's bytes, hex. */

@@ -3,8 +3,8 @@
 // enumeration is its number, and each enumeration is a type of its own.
 
 import { type ASTNode, parse } from '@marcbachmann/cel-js'
+import { ENUMERATIONS } from '../autopilot/profile.ts'
 import type { BinaryOp, Expression } from '../core/expression.ts'
-import { ENUMERATIONS } from '../profile/profile.ts'
 import type { PayloadField, StateField } from './catalog.ts'
 import { oversize } from './size.ts'
 import { suggestion } from './suggestion.ts'

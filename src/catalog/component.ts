@@ -1,9 +1,9 @@
 // One component type of a catalog: payload, clauses, prerequisites and effect, checked and compiled (PROTOCOL 3).
 
 import { CITED_MAX, CLAUSES_MAX, Kind, Phase, type PhaseWord, SLOTS_MAX } from '../../build/abi.ts'
+import type { Profile } from '../autopilot/profile.ts'
 import { type Expression, reads } from '../core/expression.ts'
 import type { ClauseImage, TypeImage } from '../core/image.ts'
-import type { Profile } from '../profile/profile.ts'
 import { type Clause, type ComponentType, type PayloadField, SPEED_CLAUSE } from './catalog.ts'
 import { ClauseError, compileClause, type Scope, type ScopeField } from './clause.ts'
 import { type LoadedEffect, loadEffect } from './effect.ts'

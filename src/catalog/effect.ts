@@ -1,8 +1,6 @@
 // Effects: what a component crosses as, from the catalog's words and the profile's frames (PROTOCOL 3, "Effects"; PROTOCOL 8).
 
 import { FRAMES_MAX, TOLERANCES_MAX } from '../../build/abi.ts'
-import type { Expression } from '../core/expression.ts'
-import type { FrameImage, ToleranceImage } from '../core/image.ts'
 import {
   type Arguments,
   CONTINGENCIES,
@@ -11,7 +9,9 @@ import {
   type SetpointName,
   type Step,
   type Verb,
-} from '../profile/profile.ts'
+} from '../autopilot/profile.ts'
+import type { Expression } from '../core/expression.ts'
+import type { FrameImage, ToleranceImage } from '../core/image.ts'
 import type { Effect, EffectStep, Lease, PayloadField } from './catalog.ts'
 import { ClauseError, compileNumber, type Scope, type ScopeField } from './clause.ts'
 import { frameReads, payloadReads } from './footprint.ts'

@@ -1,10 +1,10 @@
 // Frame templates of a profile, by the names of MAVLink fields, to the core's: offsets, formats, expressions (PROTOCOL 3, 6).
 
 import { ENTRIES_MAX, FRAME_BYTES_MAX } from '../../build/abi.ts'
+import { layout } from '../autopilot/frame.ts'
+import type { FrameTemplate } from '../autopilot/profile.ts'
 import type { Expression } from '../core/expression.ts'
 import type { EntryImage, FrameImage } from '../core/image.ts'
-import { layout } from '../profile/frame.ts'
-import type { FrameTemplate } from '../profile/profile.ts'
 import { ClauseError, compileNumber, type Scope } from './clause.ts'
 
 const number = (value: number): Expression => ({ op: 'number', value })

@@ -3,8 +3,8 @@
 
 import { createHash } from 'node:crypto'
 import { CONTINGENCY_SENDS_MAX, FIELDS_MAX, TEXT_BYTES_MAX, TYPES_MAX } from '../../build/abi.ts'
+import { ENUMERATIONS, type Profile } from '../autopilot/profile.ts'
 import type { TypeImage } from '../core/image.ts'
-import { ENUMERATIONS, type Profile } from '../profile/profile.ts'
 import { agentSchema } from './agent-schema.ts'
 import { type Agent, type Catalog, CatalogError, type ComponentType, MAX_SPEED, type StateField } from './catalog.ts'
 import type { ScopeField } from './clause.ts'

@@ -2,7 +2,7 @@
 // messages (PROTOCOL 12).
 
 import { Kind, type Phase, PhaseWords } from '../../build/abi.ts'
-import { bytesOf } from '../response/write.ts'
+import { bytesOf } from '../wire/write.ts'
 import type { Catalog, StateField } from './catalog.ts'
 
 /** Of every message that HALO publishes. */

@@ -1,7 +1,7 @@
 // The keys of a catalog and the kinds of their values (PROTOCOL 3). What a value means is checked where it is used.
 
 import { z } from 'zod'
-import type { Verb } from '../profile/profile.ts'
+import type { Verb } from '../autopilot/profile.ts'
 import { SEVERITIES } from './catalog.ts'
 import { duration, rate } from './quantity.ts'
 

@@ -1,6 +1,6 @@
 // What a core is: the wasm module (`wasm.ts`) and the naive oracle of the tests implement it alike (PROTOCOL 2, 5, 6, 7).
 //
-// A core decides and makes bytes. It has no clock, no strings to print, no I/O: the engine in `src/protocol` gives it times
+// A core decides and makes bytes. It has no clock, no strings to print, no I/O: the engine in `src/engine` gives it times
 // and readings and carries out what it says. One core serves one session: what a session leaves behind is forgotten with it.
 //
 // Times are milliseconds of one monotonic clock. `now` must be finite and must never go back: if it does, the core traps.

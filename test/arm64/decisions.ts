@@ -8,7 +8,7 @@ import { evaluate } from '../evaluation/evaluation.ts'
 import { written } from '../evaluation/table.ts'
 import { dags, digraphs } from '../exhaustive/digraph.ts'
 import { Trial } from '../exhaustive/trial.ts'
-import { fly } from '../unit/protocol/whole-flight.ts'
+import { fly } from '../unit/engine/whole-flight.ts'
 
 export interface Decided {
   /** SHA-256 of what was decided. */

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { MavLinkPacketSignature, MavLinkPacketSplitter } from 'node-mavlink'
 import { afterEach, describe, expect, it } from 'vitest'
 import { checksum } from '../../companion/mavlink/checksum.ts'
-import { layoutOf } from '../../src/profile/frame.ts'
+import { layoutOf } from '../../src/autopilot/frame.ts'
 import { Device, hasPtys } from '../unit/mavlink/pty.ts'
 import { type Agent, COMMAND, encode, FlightLine, takeoff, until } from './flight-line.ts'
 

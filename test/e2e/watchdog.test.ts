@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Watchdog } from '../../companion/watchdog.ts'
+import { Watchdog } from '../../companion/machine/watchdog.ts'
 import { Halo, isInstalled, PROJECT, skipWithout, until } from './flight-line.ts'
 
 const skipped = [

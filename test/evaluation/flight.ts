@@ -1,12 +1,12 @@
-// One case on one variant: the engine on virtual time with a scripted autopilot (test/unit/protocol/stage.ts), an agent's
+// One case on one variant: the engine on virtual time with a scripted autopilot (test/unit/engine/stage.ts), an agent's
 // response that was written a while ago, and what the scenario says goes wrong.
 
 import { decode } from 'cborg'
+import { LANDED, MODES, type Mode } from '../../src/autopilot/profile.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import type { Core, CoreFactory } from '../../src/core/core.ts'
-import { LANDED, MODES, type Mode } from '../../src/profile/profile.ts'
-import { encode } from '../../src/response/write.ts'
-import { CMD, HOME, MSG, predicates, referenceCatalog, type Sent, Stage } from '../unit/protocol/stage.ts'
+import { encode } from '../../src/wire/write.ts'
+import { CMD, HOME, MSG, predicates, referenceCatalog, type Sent, Stage } from '../unit/engine/stage.ts'
 import { recorded } from './recording.ts'
 import { type Expectation, type Said, type Step, type Trial, timeOf } from './scenario.ts'
 import type { Variant } from './variant.ts'

@@ -1,7 +1,7 @@
 // How fields went in a recorded flight (test/fixtures): drift that nobody has invented.
 
-import { px4Multirotor } from '../../src/profile/px4-multirotor.ts'
-import { Telemetry } from '../../src/profile/telemetry.ts'
+import { px4Multirotor } from '../../src/autopilot/px4-multirotor.ts'
+import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import { fixture, frames, RECORDED_AGES } from '../unit/mavlink/recording.ts'
 
 interface Excerpt {

@@ -1,14 +1,14 @@
 // The rows of the evaluation: HALO, and what is left of it when one idea after another is taken out. There is one engine
-// (src/protocol) and one oracle; a variant is a set of switches on them, and the AgentSpec rows run on src/agentspec.
+// (src/engine) and one oracle; a variant is a set of switches on them, and the AgentSpec rows run on src/agentspec.
 
 import { readFileSync } from 'node:fs'
 import type { CoreFactory } from '../../src/core/core.ts'
-import { Admission } from '../../src/protocol/admission.ts'
-import { Consents } from '../../src/protocol/consent.ts'
-import { Dispatch } from '../../src/protocol/dispatch.ts'
-import { Intents } from '../../src/protocol/intent.ts'
-import { type Instance, Plan } from '../../src/protocol/plan.ts'
-import { Takeover } from '../../src/protocol/takeover.ts'
+import { Dispatch } from '../../src/engine/dispatch/dispatch.ts'
+import { Admission } from '../../src/engine/intake/admission.ts'
+import { Consents } from '../../src/engine/operator/consent.ts'
+import { Intents } from '../../src/engine/operator/intent.ts'
+import { type Instance, Plan } from '../../src/engine/plan/plan.ts'
+import { Takeover } from '../../src/engine/vehicle/takeover.ts'
 import type { Omitted } from '../oracle/admission.ts'
 import { ablated } from '../oracle/oracle.ts'
 

@@ -2,8 +2,8 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { ComponentType, PayloadField } from '../../src/catalog/catalog.ts'
-import type { Value } from '../../src/response/read.ts'
-import type { Payload, Response } from '../../src/response/response.ts'
+import type { Value } from '../../src/wire/read.ts'
+import type { Payload, Response } from '../../src/wire/response.ts'
 import type { Reading } from './reading.ts'
 
 export type Form = 'response' | 'too_large' | 'malformed'

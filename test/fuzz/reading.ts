@@ -2,9 +2,9 @@
 // it mends invalid UTF-8, drops a byte order mark and lets a break stand as a value.
 
 import { type Token, Tokenizer, Type } from 'cborg'
-import { DEPTH_MAX } from '../../src/response/profile.ts'
-import type { Value, ValueMap } from '../../src/response/read.ts'
-import { STRICT } from '../unit/response/cbor.ts'
+import type { Value, ValueMap } from '../../src/wire/read.ts'
+import { DEPTH_MAX } from '../../src/wire/scan.ts'
+import { STRICT } from '../unit/wire/cbor.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

@@ -287,7 +287,7 @@ inline observe_loss(c, by) {
 #define MAY_STOP (seen == OURS)
 #endif
 
-/* ---- Ends and losses (src/protocol/ledger.ts, obligation.ts) ---- */
+/* ---- Ends and losses (src/engine/plan/lifecycle.ts, obligation.ts) ---- */
 
 /* No crossing any more, and no further frame. */
 inline end(s) {
@@ -328,7 +328,7 @@ inline fail() {
   stage = 0
 }
 
-/* ---- The gate (PROTOCOL 7; assembly/gate.ts) and the crossing (src/protocol/dispatch.ts) ---- */
+/* ---- The gate (PROTOCOL 7; assembly/gate.ts) and the crossing (src/engine/dispatch/dispatch.ts) ---- */
 
 /* A frame leaves in the step of the verdict; or the link is lost, or the process crashes before. */
 inline leave(s) {
@@ -372,7 +372,7 @@ inline cross(s) {
   fi
 }
 
-/* ---- The lease under way (PROTOCOL 8; src/protocol/lease.ts) ---- */
+/* ---- The lease under way (PROTOCOL 8; src/engine/dispatch/lease.ts) ---- */
 
 #define IS_LEASE (holder != FREE && holder <= SEQUENCES)
 #define IS_DONE (stage == 2 && fate != IDLE && (id[holder] == GOTO -> fate == ADVANCED : IS_SHOWN))
@@ -429,7 +429,7 @@ inline advance_contingency() {
   fi
 }
 
-/* ---- The pilot (src/protocol/takeover.ts) ---- */
+/* ---- The pilot (src/engine/vehicle/takeover.ts) ---- */
 
 /* Every lease ends, nothing more is owed, and the latch is journalled. */
 inline judge_takeover() {
@@ -446,7 +446,7 @@ inline judge_takeover() {
   fi
 }
 
-/* ---- What follows any input, in this order (src/protocol/runtime.ts) ---- */
+/* ---- What follows any input, in this order (src/engine/runtime.ts) ---- */
 
 inline settle() {
 #ifndef SABOTAGE_ORDER          /* PILOT: the pilot is noticed behind the frames of a step */
@@ -478,7 +478,7 @@ inline settle() {
   holder = (holder == HANDOVER -> CONTINGENCY : holder)    /* `then`, or what a superseded lease owes */
 }
 
-/* ---- Admission (PROTOCOL 4 and 5; src/protocol/reception.ts, batch.ts, admission.ts; assembly/admission.ts) ---- */
+/* ---- Admission (PROTOCOL 4 and 5; src/engine/intake/reception.ts, batch.ts, admission.ts; assembly/admission.ts) ---- */
 
 #define IN_SCOPE(p, c) (recovers[p] == 0 || ((COVERS(TAKEOFF, c) || COVERS(GOTO, c)) && \
                         (IS_COVERED_NEWER(p, TAKEOFF, c) BOTH IS_COVERED_NEWER(p, GOTO, c))))

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { register as transpile } from 'tsx/esm/api'
 import { collect, tests } from './suite.mjs'
 
-const FOLDERS = ['test/unit/protocol', 'test/unit/response']
+const FOLDERS = ['test/unit/engine', 'test/unit/wire']
 /** They repeat the courses of other tests under rule after rule: half of the time, for nothing that those do not see. */
 const REPEATS = /no rule lets across what the core denies|whatever the rules/
 /** How many mutants each test has killed, by title, in this run and those before. */

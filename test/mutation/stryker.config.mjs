@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from 'node:url'
 
-const SOURCES = ['src/protocol/**/*.ts', 'src/response/**/*.ts']
+const SOURCES = ['src/engine/**/*.ts', 'src/wire/**/*.ts']
 /** What the tests read. */
 const READ = ['assembly', 'companion', 'docs', 'examples', 'src', 'test'].map((folder) => `!${folder}/**`)
 

@@ -1,11 +1,11 @@
 // A run of sessions: one vehicle, one tap on its link, cold start after cold start; a line for each and the table.
 
 import { join } from 'node:path'
-import { type SimulatedVehicleServer, startSimulatedVehicle } from '../../companion/sim/server.ts'
-import { AUTOPILOTS, type AutopilotName } from '../../companion/sim/vehicle.ts'
-import { ardupilotCopter } from '../../src/profile/ardupilot-copter.ts'
-import type { Profile } from '../../src/profile/profile.ts'
-import { px4Multirotor } from '../../src/profile/px4-multirotor.ts'
+import { type SimulatedVehicleServer, startSimulatedVehicle } from '../../simulator/server.ts'
+import { AUTOPILOTS, type AutopilotName } from '../../simulator/vehicle.ts'
+import { ardupilotCopter } from '../../src/autopilot/ardupilot-copter.ts'
+import type { Profile } from '../../src/autopilot/profile.ts'
+import { px4Multirotor } from '../../src/autopilot/px4-multirotor.ts'
 import { freeUdpPort, PROJECT } from '../e2e/flight-line.ts'
 import { freeze, PILOT_MODES } from './freeze.ts'
 import { fly, type Session } from './session.ts'

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import type { Profile } from '../../src/profile/profile.ts'
+import type { Profile } from '../../src/autopilot/profile.ts'
 import {
   Agent,
   type Component,

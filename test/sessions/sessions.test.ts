@@ -1,7 +1,7 @@
 // `npm run sessions`, short, on the simulated vehicle; and a run that is interrupted in the air.
 
 import { expect, it } from 'vitest'
-import { startSimulatedVehicle } from '../../companion/sim/server.ts'
+import { startSimulatedVehicle } from '../../simulator/server.ts'
 import { freeUdpPort, until } from '../e2e/flight-line.ts'
 import { run } from './run.ts'
 

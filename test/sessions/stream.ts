@@ -2,7 +2,7 @@
 // hide itself here.
 
 import { ardupilotmega, common, minimal, standard } from 'node-mavlink'
-import { type Incoming, type MessageType, readFrame } from '../../companion/sim/frame.ts'
+import { type Incoming, type MessageType, readFrame } from '../../simulator/frame.ts'
 
 /** Every message of the dialects that an autopilot and a companion speak. */
 const MESSAGES: ReadonlyMap<number, MessageType> = new Map(

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { common, minimal } from 'node-mavlink'
 import { afterEach, expect, it } from 'vitest'
-import { FrameWriter, message } from '../../companion/sim/frame.ts'
+import { FrameWriter, message } from '../../simulator/frame.ts'
 import { freeUdpPort, until } from '../e2e/flight-line.ts'
 import { Tap } from './tap.ts'
 

@@ -7,7 +7,7 @@ import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect as connectTcp, createServer, type Server, type Socket as TcpSocket } from 'node:net'
 import { common, minimal } from 'node-mavlink'
-import { FrameWriter, type Incoming, message } from '../../companion/sim/frame.ts'
+import { FrameWriter, type Incoming, message } from '../../simulator/frame.ts'
 import { freeUdpPort } from '../e2e/flight-line.ts'
 import { FrameStream } from './stream.ts'
 

@@ -13,8 +13,8 @@
 // Any message that demands motion and is no position target that the witness can compare is foreign.
 
 import { common } from 'node-mavlink'
-import type { Incoming } from '../../companion/sim/frame.ts'
-import type { Profile } from '../../src/profile/profile.ts'
+import type { Incoming } from '../../simulator/frame.ts'
+import type { Profile } from '../../src/autopilot/profile.ts'
 import type { Autopilot } from './tap.ts'
 
 /** What an agent asked for: the target of one instance. */

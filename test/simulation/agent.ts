@@ -1,7 +1,7 @@
 // An agent that nobody should trust: it mostly flies sensible plans on the newest snapshot it has, answers its obligations,
 // and now and then says what it must not.
 
-import { encode } from '../../src/response/write.ts'
+import { encode } from '../../src/wire/write.ts'
 import type { Chance } from './chance.ts'
 
 export const HOME = { lat: 47.397742, lon: 8.545594, amsl: 488 }

@@ -1,6 +1,6 @@
 // Seeded chance, and a schedule of what is still to come: all that a virtual world needs besides its rules.
 
-import { type Random, seededRandom } from '../../companion/sim/random.ts'
+import { type Random, seededRandom } from '../../simulator/random.ts'
 
 /** From, to. */
 export type Range = readonly [number, number]

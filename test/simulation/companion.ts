@@ -3,13 +3,13 @@
 
 import { Adapter } from '../../companion/adapter/adapter.ts'
 import { Link } from '../../companion/mavlink/link.ts'
+import { modeMessage } from '../../src/autopilot/profile.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import type { Core, CoreFactory, CoreFrame } from '../../src/core/core.ts'
 import { CORE_HASH, loadCore } from '../../src/core/wasm.ts'
-import { modeMessage } from '../../src/profile/profile.ts'
-import type { JournalEntry, Port, Publication } from '../../src/protocol/port.ts'
-import { Runtime } from '../../src/protocol/runtime.ts'
-import { encode } from '../../src/response/write.ts'
+import type { JournalEntry, Port, Publication } from '../../src/engine/port.ts'
+import { Runtime } from '../../src/engine/runtime.ts'
+import { encode } from '../../src/wire/write.ts'
 import { Loop } from './kernel.ts'
 import type { Input, Observer } from './observer.ts'
 

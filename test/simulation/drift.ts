@@ -2,7 +2,7 @@
 // that the companion and the observer are told the same.
 
 import { checksum } from '../../companion/mavlink/checksum.ts'
-import { type FieldLayout, fieldOf, layout, layoutOf } from '../../src/profile/frame.ts'
+import { type FieldLayout, fieldOf, layout, layoutOf } from '../../src/autopilot/frame.ts'
 import type { Chance } from './chance.ts'
 
 /** Message and field of MAVLink that carry each field of the profile. */

@@ -1,7 +1,7 @@
 // An agent that says nothing that is forbidden, and means harm: as much as it may, at the rate that it may, of what costs the
 // companion and the others most.
 
-import { encode } from '../../src/response/write.ts'
+import { encode } from '../../src/wire/write.ts'
 import { HOME, type Snapshot } from './agent.ts'
 import type { Chance } from './chance.ts'
 

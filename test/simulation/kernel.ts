@@ -1,7 +1,7 @@
 // What lies between the air and the loop: the kernel's buffer of a UDP socket, and the turns of Node's event loop that empty it,
 // 32 datagrams at a time. Dates come from the companion's own Backlog.
 
-import { Backlog } from '../../companion/backlog.ts'
+import { Backlog } from '../../companion/mavlink/backlog.ts'
 
 const BATCH = 32
 

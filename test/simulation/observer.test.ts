@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { encode } from '../../src/response/write.ts'
+import { encode } from '../../src/wire/write.ts'
 import { type Input, Observer, type Turn } from './observer.ts'
 import { catalog } from './survey.ts'
 

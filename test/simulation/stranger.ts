@@ -1,7 +1,7 @@
 // Others on the link, who say that they are there and more: none of them is the vehicle, whatever its heartbeat looks like.
 
 import { common, type MavLinkData, minimal } from 'node-mavlink'
-import { FrameWriter, message } from '../../companion/sim/frame.ts'
+import { FrameWriter, message } from '../../simulator/frame.ts'
 import { HOME } from './agent.ts'
 import type { Chance } from './chance.ts'
 

@@ -1,7 +1,7 @@
 // Many schedules one after another: what they reached, and the first that fails.
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
-import { referenceCatalog } from '../unit/protocol/stage.ts'
+import { referenceCatalog } from '../unit/engine/stage.ts'
 import type { Hazard } from './hazard.ts'
 import { type Length, type Scenario, scenarioOf } from './scenario.ts'
 import { type FlyOptions, fly, type Outcome } from './world.ts'

@@ -4,10 +4,10 @@
 
 import { createHash } from 'node:crypto'
 import { decode } from 'cborg'
-import { SimulatedVehicle } from '../../companion/sim/vehicle.ts'
+import { SimulatedVehicle } from '../../simulator/vehicle.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
-import type { JournalEntry, Publication } from '../../src/protocol/port.ts'
-import { encode } from '../../src/response/write.ts'
+import type { JournalEntry, Publication } from '../../src/engine/port.ts'
+import { encode } from '../../src/wire/write.ts'
 import { Agent, HOME, type Snapshot } from './agent.ts'
 import { Chance, type Range, Schedule } from './chance.ts'
 import { Companion, PLACES, type Sabotage, STEPS, type Telegram, TRAPS } from './companion.ts'

@@ -45,8 +45,9 @@ function leadsTo({ path }: Source, specifier: string): string {
 const core = sources('assembly').filter(({ path }) => path.endsWith('.ts'))
 const library = sources('src')
 const companion = sources('companion')
+const simulator = sources('simulator')
 const examples = sources('examples')
-const all = [...core, ...library, ...companion, ...sources('bench'), ...sources('test'), ...examples]
+const all = [...core, ...library, ...companion, ...simulator, ...sources('bench'), ...sources('test'), ...examples]
 
 describe('imports go one way: companion, src, the build of assembly', () => {
   const wrong = (files: readonly Source[], allowed: RegExp): string[] =>
@@ -63,8 +64,11 @@ describe('imports go one way: companion, src, the build of assembly', () => {
   it('the library imports itself and the build', () => {
     expect(wrong(library, /^(src|build)\//)).toEqual([])
   })
-  it('the companion imports itself, the library and the build', () => {
-    expect(wrong(companion, /^(companion|src|build)\/|^package\.json$/)).toEqual([])
+  it('the companion imports itself, the library, the build and, in one command, the simulated vehicle', () => {
+    expect(wrong(companion, /^(companion|src|build)\/|^package\.json$|^simulator\//)).toEqual([])
+  })
+  it('the simulated vehicle shares the bytes of the link with the companion, and nothing else', () => {
+    expect(wrong(simulator, /^(simulator|src|build)\/|^companion\/mavlink\/|^companion\/adapter\//)).toEqual([])
   })
   it('MAVLink and MQTT do not know each other', () => {
     const between = companion.flatMap((file) =>
@@ -86,14 +90,54 @@ describe('imports go one way: companion, src, the build of assembly', () => {
     expect(known.map(({ path }) => path)).toEqual(['src/core/wasm.ts'])
   })
   it('the simulated vehicle is used by its command only, never by the flying parts', () => {
-    const users = companion.filter(
-      (file) =>
-        !file.path.startsWith('companion/sim/') &&
-        file.imports.some((specifier) => leadsTo(file, specifier).startsWith('companion/sim')),
+    const users = companion.filter((file) =>
+      file.imports.some((specifier) => leadsTo(file, specifier).startsWith('simulator/')),
     )
     expect(users.map(({ path }) => path)).toEqual(['companion/commands/sim.ts'])
   })
 })
+
+describe('nothing goes in a circle once it is compiled', () => {
+  /** What each file loads when it is loaded: `import type` is gone by then. */
+  const loads = (file: Source): string[] =>
+    [...file.text.matchAll(/^(?:import|export) (?!type )(?:[^'=();]* from )?'(\.[^']+)'/gm)].map(([, to]) =>
+      leadsTo(file, to!),
+    )
+  const files = [...library, ...companion, ...simulator]
+
+  it('no file', () => {
+    expect(circle(new Map(files.map((file) => [file.path, new Set(loads(file))])))).toEqual([])
+  })
+  it('no folder', () => {
+    const rooms = new Map<string, Set<string>>()
+    for (const file of files) {
+      const room = dirname(file.path)
+      const others = loads(file).map(dirname)
+      rooms.set(room, new Set([...(rooms.get(room) ?? []), ...others.filter((other) => other !== room)]))
+    }
+    expect(circle(rooms)).toEqual([])
+  })
+})
+
+/** The names of a circle, in its order; none where there is none. */
+function circle(leads: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const done = new Set<string>()
+  const walk = (at: string, path: readonly string[]): string[] => {
+    if (path.includes(at)) return path.slice(path.indexOf(at))
+    if (done.has(at)) return []
+    for (const next of leads.get(at) ?? []) {
+      const found = walk(next, [...path, at])
+      if (found.length > 0) return found
+    }
+    done.add(at)
+    return []
+  }
+  for (const at of leads.keys()) {
+    const found = walk(at, [])
+    if (found.length > 0) return found
+  }
+  return []
+}
 
 it('who flies without rules does not load their parser: it takes a fifth of the memory of the companion', () => {
   const loaded = new Set<string>()
@@ -106,7 +150,7 @@ it('who flies without rules does not load their parser: it takes a fifth of the 
     const imports = file.text.matchAll(/^(?:import|export) (?!type )(?:[^'=();]* from )?'([^']+)'/gm)
     for (const [, specifier] of imports) load(leadsTo(file, specifier!))
   }
-  load('companion/cli.ts')
+  load('companion/commands/cli.ts')
   expect(loaded).toContain('companion/daemon.ts')
   expect([...loaded].filter((path) => path.startsWith('chevrotain'))).toEqual([])
 })
@@ -114,7 +158,7 @@ it('who flies without rules does not load their parser: it takes a fifth of the 
 it('nothing is loaded before V8 is told how much memory it may take for what is young', () => {
   const { text } = read('companion/main.ts')
   expect([...text.matchAll(/^import .*'(.*)'/gm)].map(([, from]) => from)).toEqual(['node:v8'])
-  expect(text.indexOf('setFlagsFromString(')).toBeLessThan(text.indexOf("await import('./cli.ts')"))
+  expect(text.indexOf('setFlagsFromString(')).toBeLessThan(text.indexOf("await import('./commands/cli.ts')"))
 })
 
 describe('the library has no I/O, no clock, no timers, no chance', () => {
@@ -130,16 +174,13 @@ describe('the library has no I/O, no clock, no timers, no chance', () => {
     expect(findings(library, /\bprocess\.|\bconsole\./)).toEqual([])
   })
   it('only the clock reads the monotonic clock', () => {
-    const readers = companion.filter(({ path }) => !path.startsWith('companion/sim/'))
-    expect(findings(readers, /performance\.now/).map((f) => f.split(':')[0])).toEqual(['companion/clock.ts'])
+    expect(findings(companion, /performance\.now/).map((f) => f.split(':')[0])).toEqual(['companion/machine/clock.ts'])
   })
 })
 
 describe('one owner of effects: only the adapter sends, and only what the gate handed out', () => {
-  const flying = companion.filter(({ path }) => !path.startsWith('companion/sim/'))
-
   it('the gate and the send are one synchronous step: nothing between them can wait', () => {
-    const step = library.filter(({ path }) => /^src\/(protocol|core)\//.test(path))
+    const step = library.filter(({ path }) => /^src\/(engine|core)\//.test(path))
     expect(
       findings([...step, ...sources('companion/adapter')], /\bawait\b|\basync\b|\bPromise\b|\.then\(|\byield\b/),
     ).toEqual([])
@@ -147,9 +188,9 @@ describe('one owner of effects: only the adapter sends, and only what the gate h
   it('frames leave the engine through port.send, each in the file of its kind of effect', () => {
     const senders = new Set(findings(library, /\bport\.send\(/).map((f) => f.split(':')[0]))
     expect([...senders].sort()).toEqual([
-      'src/protocol/contingency.ts',
-      'src/protocol/dispatch.ts',
-      'src/protocol/lease.ts',
+      'src/engine/dispatch/contingency.ts',
+      'src/engine/dispatch/dispatch.ts',
+      'src/engine/dispatch/lease.ts',
     ])
   })
   it('every port.send takes a frame that the core returned', () => {
@@ -165,13 +206,13 @@ describe('one owner of effects: only the adapter sends, and only what the gate h
   })
   it('only the adapter is given the way to the wire, and only endpoints hold a socket', () => {
     // The daemon ties the two together, behind the switch that a fatal error throws; nobody else transmits.
-    expect(findings(flying, /\.transmit\(/)).toEqual([
+    expect(findings(companion, /\.transmit\(/)).toEqual([
       expect.stringMatching(
         /^companion\/daemon\.ts:\d+: transmit: \(bytes\) => !over && endpoint\.transmit\(bytes\),$/,
       ),
     ])
-    expect(findings(flying, /#transmit\(/).map((f) => f.split(':')[0])).toEqual(['companion/adapter/adapter.ts'])
-    const sockets = flying.filter(({ imports }) => imports.some((s) => /^node:(dgram)$/.test(s)))
+    expect(findings(companion, /#transmit\(/).map((f) => f.split(':')[0])).toEqual(['companion/adapter/adapter.ts'])
+    const sockets = companion.filter(({ imports }) => imports.some((s) => /^node:(dgram)$/.test(s)))
     expect(sockets.map(({ path }) => path)).toEqual(['companion/mavlink/endpoint.ts'])
   })
   it('the second door commands nothing', () => {

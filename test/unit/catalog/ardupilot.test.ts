@@ -2,7 +2,7 @@
 // across a take-off would cancel it (PROTOCOL 8).
 
 import { expect, test } from 'vitest'
-import { ardupilotCopter } from '../../../src/profile/ardupilot-copter.ts'
+import { ardupilotCopter } from '../../../src/autopilot/ardupilot-copter.ts'
 import { cores } from '../../oracle/cores.ts'
 import { ARDUPILOT_EXAMPLE, changed, EXAMPLE, load, problems } from './example.ts'
 

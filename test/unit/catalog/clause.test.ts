@@ -1,10 +1,10 @@
 // CEL text to expressions: what is accepted and as what, and every node that is refused (PROTOCOL 3, "Clauses").
 
 import { describe, expect, test } from 'vitest'
+import { LANDED, MODES } from '../../../src/autopilot/profile.ts'
 import type { PayloadField } from '../../../src/catalog/catalog.ts'
 import { ClauseError, compileClause, compileNumber, type Scope, type ScopeField } from '../../../src/catalog/clause.ts'
 import type { Expression } from '../../../src/core/expression.ts'
-import { LANDED, MODES } from '../../../src/profile/profile.ts'
 
 const field = (index: number, name: string, rest: Partial<ScopeField>): [string, ScopeField] => [
   name,

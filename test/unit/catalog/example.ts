@@ -1,10 +1,10 @@
 // The example catalog, and catalogs made from it by one change.
 
 import { readFileSync } from 'node:fs'
+import { ardupilotCopter } from '../../../src/autopilot/ardupilot-copter.ts'
+import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
 import { CatalogError } from '../../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
-import { ardupilotCopter } from '../../../src/profile/ardupilot-copter.ts'
-import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
 
 const example = (profile: string): string =>
   readFileSync(new URL(`../../../examples/${profile}/catalog.yaml`, import.meta.url), 'utf8')

@@ -1,11 +1,11 @@
 // `max_speed` bounds every velocity that leaves: its length, not its components one by one (PROTOCOL 5, 7).
 
 import { describe, expect, it } from 'vitest'
+import { ardupilotCopter } from '../../../src/autopilot/ardupilot-copter.ts'
+import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
-import { ardupilotCopter } from '../../../src/profile/ardupilot-copter.ts'
-import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
 import { cores } from '../../oracle/cores.ts'
-import { Stage } from '../protocol/stage.ts'
+import { Stage } from '../engine/stage.ts'
 
 const catalog = (vehicle: string, setpoint: string, names: readonly string[], maxSpeed?: number, most = 5) => {
   const fields = names.map(

@@ -2,7 +2,7 @@
 
 import { setImmediate as turnEnds } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { Backlog } from '../../../companion/backlog.ts'
+import { Backlog } from '../../../companion/mavlink/backlog.ts'
 
 class Hand {
   at_ms = 100

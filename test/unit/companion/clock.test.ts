@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Clock } from '../../../companion/clock.ts'
+import { Clock } from '../../../companion/machine/clock.ts'
 
 /** What the kernel says, with the steps of its uptime, and time in which the system was suspended on top. */
 class Kernel {

@@ -17,8 +17,8 @@ import { submit } from '../../../companion/commands/submit.ts'
 import { type Config, parseConfig } from '../../../companion/config.ts'
 import { type Daemon, startDaemon } from '../../../companion/daemon.ts'
 import { startBroker } from '../../../companion/mqtt/broker.ts'
-import { startSimulatedVehicle } from '../../../companion/sim/server.ts'
-import { layout } from '../../../src/profile/frame.ts'
+import { startSimulatedVehicle } from '../../../simulator/server.ts'
+import { layout } from '../../../src/autopilot/frame.ts'
 import { startFreezing } from '../mqtt/freezing.ts'
 
 /** What the tests read of the messages. */

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FileJournal, JournalError } from '../../../companion/journal.ts'
-import type { JournalEntry } from '../../../src/protocol/port.ts'
+import type { JournalEntry } from '../../../src/engine/port.ts'
 
 let folder: string
 let file: string

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Line, Statustext } from '../../../companion/statustext.ts'
-import type { Publication } from '../../../src/protocol/port.ts'
+import type { Publication } from '../../../src/engine/port.ts'
 
 const outcome = (value: object): Publication => ({ topic: 'outcome/planner', retain: false, value })
 const failed = (component: string) => outcome({ component, phase: 'failed', reason: 'taken_over' })

@@ -2,7 +2,7 @@ import { common, MavLinkProtocolV2, minimal } from 'node-mavlink'
 import { describe, expect, it } from 'vitest'
 import { Adapter, type Harmless } from '../../../companion/adapter/adapter.ts'
 import { Framer } from '../../../companion/mavlink/framer.ts'
-import { layout } from '../../../src/profile/frame.ts'
+import { layout } from '../../../src/autopilot/frame.ts'
 
 function adapter(component = 191) {
   const wire: Uint8Array[] = []

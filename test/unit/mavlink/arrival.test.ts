@@ -4,7 +4,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Clock } from '../../../companion/clock.ts'
+import { Clock } from '../../../companion/machine/clock.ts'
 import { type Endpoint, openEndpoint } from '../../../companion/mavlink/endpoint.ts'
 import { hasPtys } from './pty.ts'
 import { PIECE_BYTES, Sender } from './sender.ts'

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest'
 import { checksum } from '../../../companion/mavlink/checksum.ts'
-import { seededRandom } from '../../../companion/sim/random.ts'
-import { type AutopilotName, SimulatedVehicle } from '../../../companion/sim/vehicle.ts'
-import { layout, layoutOf } from '../../../src/profile/frame.ts'
-import { HOME } from '../protocol/stage.ts'
+import { seededRandom } from '../../../simulator/random.ts'
+import { type AutopilotName, SimulatedVehicle } from '../../../simulator/vehicle.ts'
+import { layout, layoutOf } from '../../../src/autopilot/frame.ts'
+import { HOME } from '../engine/stage.ts'
 import { Line, messageOf, type Way } from './line.ts'
 
 const POSITION = layout('GLOBAL_POSITION_INT').id

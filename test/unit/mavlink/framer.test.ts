@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { Checksums, checksum } from '../../../companion/mavlink/checksum.ts'
 import { type Frame, Framer } from '../../../companion/mavlink/framer.ts'
 import { readTlog } from '../../../companion/mavlink/tlog.ts'
-import { layoutOf } from '../../../src/profile/frame.ts'
+import { layoutOf } from '../../../src/autopilot/frame.ts'
 import { header, packets, px4Fixtures, vtol, wholeFlights } from './recording.ts'
 
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'))

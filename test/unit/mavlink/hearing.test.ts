@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Hearing } from '../../../companion/mavlink/hearing.ts'
-import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
+import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
 
 const sources = px4Multirotor.messages
 const source = (name: string) => sources.find((each) => each.name === name)!

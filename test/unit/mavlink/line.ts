@@ -3,13 +3,13 @@
 
 import { Adapter } from '../../../companion/adapter/adapter.ts'
 import { Link } from '../../../companion/mavlink/link.ts'
-import { type AutopilotName, SimulatedVehicle, type VehicleOptions } from '../../../companion/sim/vehicle.ts'
+import { type AutopilotName, SimulatedVehicle, type VehicleOptions } from '../../../simulator/vehicle.ts'
+import { modeMessage } from '../../../src/autopilot/profile.ts'
 import { CORE_HASH, loadCore } from '../../../src/core/wasm.ts'
-import { modeMessage } from '../../../src/profile/profile.ts'
-import type { Publication } from '../../../src/protocol/port.ts'
-import { Runtime } from '../../../src/protocol/runtime.ts'
-import { encode } from '../../../src/response/write.ts'
-import { exampleCatalog, HOME, type Said } from '../protocol/stage.ts'
+import type { Publication } from '../../../src/engine/port.ts'
+import { Runtime } from '../../../src/engine/runtime.ts'
+import { encode } from '../../../src/wire/write.ts'
+import { exampleCatalog, HOME, type Said } from '../engine/stage.ts'
 
 const STEP_MS = 5
 const TRANSIT_MS = 2

@@ -6,9 +6,10 @@ import { Framer } from '../../../companion/mavlink/framer.ts'
 import { Link } from '../../../companion/mavlink/link.ts'
 import type { Signing } from '../../../companion/mavlink/signing.ts'
 import { readTlog } from '../../../companion/mavlink/tlog.ts'
-import { fieldOf, layout, layoutOf } from '../../../src/profile/frame.ts'
-import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
-import type { Acknowledgement, Report } from '../../../src/protocol/port.ts'
+import { fieldOf, layout, layoutOf } from '../../../src/autopilot/frame.ts'
+import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
+import type { Acknowledgement } from '../../../src/engine/port.ts'
+import type { Report } from '../../../src/telemetry/report.ts'
 import { fixture, header } from './recording.ts'
 
 const requestable = px4Multirotor.messages.filter((source) => source.interval_us !== undefined)

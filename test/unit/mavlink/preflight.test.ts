@@ -4,10 +4,10 @@ import { common, MavLinkProtocolV2 } from 'node-mavlink'
 import { describe, expect, it } from 'vitest'
 import { Framer } from '../../../companion/mavlink/framer.ts'
 import { Preflight } from '../../../companion/mavlink/preflight.ts'
-import { ardupilotCopter } from '../../../src/profile/ardupilot-copter.ts'
-import { layout } from '../../../src/profile/frame.ts'
-import type { Profile } from '../../../src/profile/profile.ts'
-import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
+import { ardupilotCopter } from '../../../src/autopilot/ardupilot-copter.ts'
+import { layout } from '../../../src/autopilot/frame.ts'
+import type { Profile } from '../../../src/autopilot/profile.ts'
+import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
 
 const { INT8, INT16, INT32, UINT32, REAL32, REAL64 } = common.MavParamType
 

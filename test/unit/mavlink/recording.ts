@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Frame, Framer } from '../../../companion/mavlink/framer.ts'
 import { readTlog } from '../../../companion/mavlink/tlog.ts'
-import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
+import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const shared = `${root}../shared/data/`

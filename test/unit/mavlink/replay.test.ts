@@ -12,7 +12,7 @@ import { Adapter } from '../../../companion/adapter/adapter.ts'
 import { type Endpoint, openEndpoint } from '../../../companion/mavlink/endpoint.ts'
 import { Link } from '../../../companion/mavlink/link.ts'
 import { Signing } from '../../../companion/mavlink/signing.ts'
-import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
+import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const NOW_ms = Date.UTC(2025, 5, 1)

@@ -19,7 +19,7 @@ import { Adapter } from '../../../companion/adapter/adapter.ts'
 import { Framer } from '../../../companion/mavlink/framer.ts'
 import { Link } from '../../../companion/mavlink/link.ts'
 import { readKey, Signing } from '../../../companion/mavlink/signing.ts'
-import { px4Multirotor } from '../../../src/profile/px4-multirotor.ts'
+import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const NOW_ms = Date.UTC(2025, 5, 1)

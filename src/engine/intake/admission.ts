@@ -1,0 +1,300 @@
+// Admission around the core's: a response becomes instances, obligations and a verdict (PROTOCOL 5, 6 and 9).
+
+import { Phase, Reason, ReasonWords } from '../../../build/abi.ts'
+import type { Catalog } from '../../catalog/catalog.ts'
+import { MESSAGE_BYTES_MAX } from '../../catalog/published.ts'
+import type { Admitted, Candidate } from '../../core/core.ts'
+import { bytesOf } from '../../wire/write.ts'
+import type { Dispatch } from '../dispatch/dispatch.ts'
+import type { Control } from '../operator/control.ts'
+import type { Speaker } from '../plan/agent.ts'
+import type { Footprints, Ledger } from '../plan/lifecycle.ts'
+import { clipped } from '../plan/message.ts'
+import { type Member, type Obligation, Obligations } from '../plan/obligation.ts'
+import { type Instance, isEnded, isLive, Plan } from '../plan/plan.ts'
+import type { Publisher } from '../plan/publisher.ts'
+import { detailWords } from '../plan/wording.ts'
+import type { Session } from '../session.ts'
+import { ask, type Question } from './batch.ts'
+import { type Accepted, judgeWhole, type Refused, wireDigest } from './reception.ts'
+
+export class Admission {
+  readonly #session: Session
+  readonly #catalog: Catalog
+  readonly #control: Control
+  readonly #ledger: Ledger
+  readonly #dispatch: Dispatch
+  readonly #publisher: Publisher
+  #obligations = 0
+
+  constructor(session: Session, control: Control, ledger: Ledger, dispatch: Dispatch, publisher: Publisher) {
+    this.#session = session
+    this.#catalog = publisher.catalog
+    this.#control = control
+    this.#ledger = ledger
+    this.#dispatch = dispatch
+    this.#publisher = publisher
+  }
+
+  receive(agent: string, bytes: Uint8Array, retained: boolean, now_ms: number): void {
+    const judged = judgeWhole(this.#session, this.#control, this.#catalog, { agent, bytes, retained }, now_ms)
+    if ('again' in judged) this.#publisher.repeat(judged.again)
+    else if ('accepted' in judged) this.#accept(judged.accepted, now_ms)
+    else this.#refuse(agent, judged.refused)
+  }
+
+  #refuse(agent: string, { packet, reason, detail, response, generation }: Refused): void {
+    this.#publisher.log('warn', 'response refused', { agent, reason, detail })
+    const [v, digest, at, accepted] = [1, wireDigest(packet), this.#publisher.wall(), false]
+    const words = detail && clipped(detail)
+    const value = { v, response, digest, generation, at, accepted, reason, detail: words, components: [] }
+    this.#publisher.publish(`verdict/${agent}`, value)
+  }
+
+  #accept(accepted: Accepted, now_ms: number): void {
+    const { speaker, response, recovers } = accepted
+    const older = speaker.plan
+    const plan = recovers ?? this.#newPlan(speaker, response.response)
+    speaker.accepted(response.response, response.generation)
+    speaker.plan = plan
+
+    // The verdict precedes everything that it brings about, and names obligations that are opened on its way.
+    const { place } = this.#publisher
+    if (recovers === undefined && older !== undefined) this.#dispatch.supersede(older, now_ms)
+    this.#ledger.drop(accepted.spare)
+    const question = ask(this.#catalog, this.#control, accepted, plan)
+    const admitted = this.#session.core.admit(question.batch, now_ms)
+    const obligations = new Map<number, string>()
+    try {
+      this.#retain(accepted, plan, question, admitted, now_ms)
+      this.#oblige(accepted, plan, question, admitted, obligations, now_ms)
+    } finally {
+      // Also when the core traps on the way: what it has retained was told of, and its last word is still to come.
+      this.#tell(accepted, plan, question, admitted, obligations, place)
+    }
+  }
+
+  #tell(
+    accepted: Accepted,
+    plan: Plan,
+    question: Question,
+    admitted: readonly Admitted[],
+    obligations: ReadonlyMap<number, string>,
+    place: number,
+  ): void {
+    const { speaker, response, packet } = accepted
+    const components = response.components.map(({ id }, i) =>
+      this.#decision(id, i, accepted, question, admitted, obligations),
+    )
+    const value = {
+      v: 1,
+      response: response.response,
+      digest: wireDigest(packet),
+      plan: plan.name,
+      generation: response.generation,
+      at: this.#publisher.wall(),
+      accepted: true,
+      components,
+    }
+    const verdict = { topic: `verdict/${speaker.agent.name}`, retain: false, value: withoutExcess(value) }
+    this.#publisher.insert(place, verdict)
+    speaker.remember(packet, verdict)
+  }
+
+  #decision(
+    id: string,
+    i: number,
+    { response }: Accepted,
+    question: Question,
+    admitted: readonly Admitted[],
+    obligations: ReadonlyMap<number, string>,
+  ): Decision {
+    const { reason, cause, sequence } = admitted[i]!
+    if (reason === Reason.none) return { id, decision: 'retained', sequence }
+    const detail = this.#words(i, response.components[i]!.requires, question, admitted[i]!)
+    return {
+      id,
+      decision: 'withheld',
+      reason: ReasonWords[reason],
+      detail: detail === undefined ? undefined : clipped(detail),
+      cause: cause < 0 ? undefined : response.components[cause]!.id,
+      obligation: obligations.get(i),
+    }
+  }
+
+  /** A withheld component's detail. Admission names a prerequisite by its position; the gate does it by its sequence. */
+  #words(i: number, requires: readonly string[], question: Question, { reason, detail }: Admitted): string | undefined {
+    const type = this.#catalog.types[question.batch.candidates[i]!.type]!
+    return question.problems[i] ?? detailWords(this.#catalog, type, reason, detail, (position) => requires[position])
+  }
+
+  #newPlan(speaker: Speaker, response: string): Plan {
+    const { name } = speaker.agent
+    const tell = (value: unknown): void => this.#publisher.publish(`obligation/${name}`, value)
+    const nextName = (): string => `${this.#session.id.slice(0, 8)}-o${++this.#obligations}`
+    return new Plan(speaker, response, new Obligations(`${name}/${response}`, this.#catalog, nextName, tell))
+  }
+
+  /** The retained become instances; what they replace loses its token, and so do uncrossed dependents of that. */
+  #retain(
+    { response, snapshot }: Accepted,
+    plan: Plan,
+    { batch, standing }: Question,
+    admitted: readonly Admitted[],
+    now_ms: number,
+  ): void {
+    const made = batch.candidates.map(({ id, type }, i): Made | undefined => {
+      const { reason, sequence } = admitted[i]!
+      if (reason !== Reason.none) return undefined
+      return {
+        sequence,
+        plan,
+        id,
+        type,
+        is: this.#catalog.types[type]!,
+        generation: response.generation,
+        snapshot,
+        prerequisites: [],
+        admitted_ms: now_ms,
+        phase: Phase.retained,
+        ready_ms: 0,
+        readySince_ms: undefined,
+        awaited_ms: undefined,
+        deferred: false,
+        unmet: 0,
+        rests: false,
+        parked: undefined,
+        lease: undefined,
+        dependents: new Map(),
+      }
+    })
+    const instances: Instance[] = []
+    const replaced: Instance[] = []
+    for (const [i, instance] of made.entries()) {
+      if (instance === undefined) continue
+      for (const code of batch.candidates[i]!.requires) {
+        instance.prerequisites.push(code >= 0 ? made[code]! : standing[-2 - code]!)
+      }
+      const old = plan.members.get(instance.id)
+      if (old !== undefined && !isEnded(old.phase)) replaced.push(old)
+      plan.add(instance)
+      this.#ledger.waiting.add(instance)
+      this.#publisher.outcome(instance, Reason.none, undefined)
+      instances.push(instance)
+    }
+    const withdrawn = new Set<Instance>()
+    // Told once for each, however many are replaced: a scope is said whole.
+    const widened = new Map<Obligation, Member[]>()
+    for (const old of replaced) this.#replace(plan, old, withdrawn, widened, now_ms)
+    for (const [obligation, members] of widened) plan.obligations.widen(obligation, members, this.#session.newest)
+    for (const { id, type } of instances) plan.obligations.retained(id, type)
+  }
+
+  /** Collects in `widened` what falls with it. */
+  #replace(
+    plan: Plan,
+    old: Instance,
+    visited: Set<Instance>,
+    widened: Map<Obligation, Member[]>,
+    now_ms: number,
+  ): void {
+    const dependents = plan.uncrossedDependents(old, visited).filter((d) => plan.members.get(d.id) === d)
+    if (isLive(old) && old.lease === undefined) {
+      this.#ledger.end(old, Phase.superseded, Reason.superseded, undefined)
+    } else this.#ledger.replaced(old)
+    if (dependents.length === 0) return
+    for (const dependent of dependents) this.#ledger.block(dependent, Reason.prerequisite_failed, old.id)
+    const into = plan.obligations.covering(old.id, old.type)[0] ?? plan.obligations.first
+    if (into !== undefined) widened.set(into, [...(widened.get(into) ?? []), ...dependents])
+    else this.#ledger.oblige(plan, old, Reason.superseded, undefined, dependents, now_ms)
+  }
+
+  /** Roots of losses open obligations, with what fell because of them: `names` by candidate. */
+  #oblige(
+    { response }: Accepted,
+    plan: Plan,
+    question: Question,
+    admitted: readonly Admitted[],
+    names: Map<number, string>,
+    now_ms: number,
+  ): void {
+    const { candidates } = question.batch
+    // Each belongs to the first root in the response's order on which it rests: so scopes are disjoint.
+    const fallen = new Map<number, Candidate[]>()
+    for (const [i, { reason, cause }] of admitted.entries()) {
+      if (reason !== Reason.prerequisite_withheld) continue
+      const others = fallen.get(cause)
+      if (others === undefined) fallen.set(cause, [candidates[i]!])
+      else others.push(candidates[i]!)
+    }
+    const footprints: Footprints = new Map()
+    for (const [i, loss] of admitted.entries()) {
+      // What stands in no open scope opens none either, whatever else is wrong with it.
+      if (!opensObligation(loss.reason) || candidates[i]!.scope === Reason.out_of_scope) continue
+      const { requires } = response.components[i]!
+      // The condition's text needs the core's number; a position among prerequisites only makes sense here.
+      const detail =
+        loss.detail >= 0 && !isPosition(loss.reason) ? loss.detail : this.#words(i, requires, question, loss)
+      const lost = { id: candidates[i]!.id, type: candidates[i]!.type, generation: response.generation }
+      const scope = fallen.get(i) ?? []
+      const name = this.#ledger.oblige(plan, lost, loss.reason, detail, scope, now_ms, undefined, footprints)
+      if (name !== undefined) names.set(i, name)
+    }
+    for (const [i, { cause }] of admitted.entries()) {
+      const name = names.get(cause)
+      if (name !== undefined) names.set(i, name)
+    }
+  }
+}
+
+type Made = Instance & { readonly prerequisites: Instance[] }
+
+const isPosition = (reason: Reason): boolean =>
+  reason === Reason.unknown_prerequisite || reason === Reason.prerequisite_not_allowed
+
+/** Losses of steps 2 to 4, and an invalid payload: not what is out of scope, and not what has no name of its own. */
+function opensObligation(reason: Reason): boolean {
+  switch (reason) {
+    case Reason.none:
+    case Reason.duplicate_id:
+    case Reason.unknown_type:
+    case Reason.type_not_permitted:
+    case Reason.out_of_scope:
+    case Reason.evidence_stale:
+    case Reason.attempts_exhausted:
+    case Reason.prerequisite_withheld:
+      return false
+    default:
+      return true
+  }
+}
+
+/** One component's part of a verdict. */
+interface Decision {
+  readonly id: string
+  readonly decision: 'retained' | 'withheld'
+  readonly sequence?: number
+  readonly reason?: string | undefined
+  readonly detail?: string | undefined
+  readonly cause?: string | undefined
+  readonly obligation?: string | undefined
+}
+
+/** Every decision is said; where that is too much for one message, the last details are not. */
+function withoutExcess<T extends { readonly components: Decision[] }>(value: T): unknown {
+  const { components } = value
+  let excess = bytesOf(value) - MESSAGE_BYTES_MAX
+  if (excess <= 0) return value
+  let details = 0
+  for (let i = components.length - 1; i >= 0 && excess + OMITTED_BYTES > 0; i--) {
+    const { detail, ...rest } = components[i]!
+    if (detail === undefined) continue
+    components[i] = rest
+    excess -= bytesOf({ detail })
+    details++
+  }
+  return { ...value, omitted: { details } }
+}
+
+/** For `omitted` itself. */
+const OMITTED_BYTES = 32

@@ -1,0 +1,160 @@
+// A plan: the components of the response that started it, with their later replacements (PROTOCOL 2).
+
+import { Kind, Phase } from '../../../build/abi.ts'
+import type { ComponentType } from '../../catalog/catalog.ts'
+import type { Lease } from '../dispatch/lease.ts'
+import type { Speaker } from './agent.ts'
+import type { Obligations } from './obligation.ts'
+
+/** A retained component, from its admission to its end. `sequence` is its name in the core's ledger. */
+export interface Instance {
+  readonly sequence: number
+  readonly plan: Plan
+  readonly id: string
+  /** Type number and type. */
+  readonly type: number
+  readonly is: ComponentType
+  readonly generation: number
+  /** Ordinal of the snapshot that it cites. */
+  readonly snapshot: number
+  readonly prerequisites: readonly Instance[]
+  readonly admitted_ms: number
+  phase: Phase
+  /** Time spent ready to cross, the resource free; and since when it is, as of the last offer. */
+  ready_ms: number
+  readySince_ms: number | undefined
+  /** When a field was first awaited: patience counts from there. */
+  awaited_ms: number | undefined
+  /** Its first deferral has been told. */
+  deferred: boolean
+  /** Prerequisites that have neither reached their phase nor ended. */
+  unmet: number
+  /** The core has said that nothing of what it rests on is missing, which stays so. */
+  rests: boolean
+  /** Where it waits to be asked again, and when at the latest it is. */
+  parked: { readonly in: Set<Instance>; readonly due_ms: number } | undefined
+  lease: Lease | undefined
+  /** What the core still knows and rests on it, in order of sequence, each with the phase that it waits for. */
+  readonly dependents: Map<Instance, Phase>
+}
+
+export class Plan {
+  readonly speaker: Speaker
+  /** The response that started it: what `recovers` names. */
+  readonly response: string
+  /** `<agent>/<response>` */
+  readonly name: string
+  readonly obligations: Obligations
+  /** The instance that stands for each id now. */
+  readonly members = new Map<string, Instance>()
+  /** All instances that the core still knows, replaced ones among them, by sequence and in its order. */
+  readonly instances = new Map<number, Instance>()
+  /** How many of them are live. */
+  live = 0
+  /** Superseded, or ended by a handoff or a revocation: nothing of it crosses any more. */
+  over = false
+  /** It has been told that nothing of it is live any more. */
+  finished = false
+
+  constructor(speaker: Speaker, response: string, obligations: Obligations) {
+    this.speaker = speaker
+    this.response = response
+    this.name = `${speaker.agent.name}/${response}`
+    this.obligations = obligations
+  }
+
+  add(instance: Instance): void {
+    this.finished = false
+    this.members.set(instance.id, instance)
+    this.instances.set(instance.sequence, instance)
+    this.live++
+    this.speaker.instances++
+    this.speaker.edges += instance.prerequisites.length
+    for (const p of instance.prerequisites) {
+      const needed = instance.is.mayRequire.find(({ type }) => type === p.type)!.phase
+      p.dependents.set(instance, needed)
+      if (p.phase < needed) instance.unmet++
+    }
+  }
+
+  /**
+   * The uncrossed instances that rest on this one, directly or not, in order of sequence. What is in `found` already is not
+   * visited again.
+   */
+  uncrossedDependents(of: Instance, found = new Set<Instance>()): Instance[] {
+    const dependents: Instance[] = []
+    const frontier = [of]
+    for (let at = frontier.pop(); at !== undefined; at = frontier.pop()) {
+      for (const dependent of at.dependents.keys()) {
+        if (dependent.phase !== Phase.retained || found.has(dependent)) continue
+        found.add(dependent)
+        dependents.push(dependent)
+        frontier.push(dependent)
+      }
+    }
+    return dependents.sort((a, b) => a.sequence - b.sequence)
+  }
+
+  /** What stays when a newer plan supersedes this one: commands under way, and what they rest on. */
+  outlasting(): ReadonlySet<Instance> {
+    const kept = new Set<Instance>()
+    for (const i of this.instances.values()) {
+      if (i.lease !== undefined && isLive(i) && i.is.kind !== Kind.setpoint) kept.add(i)
+    }
+    for (const i of kept) for (const p of i.prerequisites) kept.add(p) // visited in its turn
+    return kept
+  }
+
+  /** Completed, not named, and rested on by nothing that stays: what may go where room is needed, the oldest first. */
+  spare(named: ReadonlySet<string>): Instance[] {
+    const left = new Map<Instance, number>()
+    const spare: Instance[] = []
+    const consider = (i: Instance): void => {
+      if ((left.get(i) ?? i.dependents.size) === 0 && isCompleted(i) && !named.has(i.id)) spare.push(i)
+    }
+    for (const i of this.instances.values()) consider(i)
+    for (const i of spare) {
+      for (const p of i.prerequisites) {
+        left.set(p, (left.get(p) ?? p.dependents.size) - 1)
+        consider(p) // walked in its turn
+      }
+    }
+    return spare
+  }
+
+  /** Ended without completing, or replaced: nothing will ask for it once nothing rests on it. */
+  isDone(i: Instance): boolean {
+    return this.over ? !isLive(i) : isEnded(i.phase) || (isCompleted(i) && this.members.get(i.id) !== i)
+  }
+
+  /** Takes one out, on which nothing rests. */
+  remove(i: Instance): void {
+    this.instances.delete(i.sequence)
+    if (this.members.get(i.id) === i) this.members.delete(i.id)
+    this.speaker.instances--
+    this.speaker.edges -= i.prerequisites.length
+    for (const p of i.prerequisites) p.dependents.delete(i)
+  }
+}
+
+export const isEnded = (phase: Phase): boolean => phase >= Phase.withheld
+
+const LAST_PHASE: Readonly<Record<Kind, Phase>> = {
+  [Kind.notice]: Phase.released,
+  [Kind.report]: Phase.released,
+  [Kind.request]: Phase.completed,
+  [Kind.handoff]: Phase.completed,
+  [Kind.command]: Phase.completed,
+  [Kind.setpoint]: Phase.completed,
+}
+
+/** A kind's last phase counts as completed (PROTOCOL 2). */
+export const isCompleted = (i: Instance): boolean => i.phase === LAST_PHASE[i.is.kind]
+/** Retained or crossed, and not ended. */
+export const isLive = (i: Instance): boolean => !isEnded(i.phase) && !isCompleted(i)
+export const isAction = (kind: Kind): boolean => kind === Kind.command || kind === Kind.setpoint
+/** Its effect goes to the vehicle: actions, and a handoff, which holds first. */
+export const movesVehicle = (kind: Kind): boolean => isAction(kind) || kind === Kind.handoff
+
+/** The id of an instance of the plan that the core still knows. */
+export const idOf = (plan: Plan, sequence: number): string | undefined => plan.instances.get(sequence)?.id

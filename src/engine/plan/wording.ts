@@ -1,0 +1,109 @@
+// Numbers into words: what a core's detail means, and the values of the outgoing messages (PROTOCOL 12 and 14).
+
+import { Reason, ReasonWords } from '../../../build/abi.ts'
+import type { Catalog, ComponentType, StateField } from '../../catalog/catalog.ts'
+import { phaseWord } from '../../catalog/published.ts'
+import type { Core, SlotValue } from '../../core/core.ts'
+import type { Instance } from './plan.ts'
+
+/** What a core's `detail` names, for a component of this type (see `Admitted` and `Gate`). */
+export function detailWords(
+  catalog: Catalog,
+  type: ComponentType,
+  reason: Reason,
+  detail: number | string | undefined,
+  nameOf: (prerequisite: number) => string | undefined,
+): string | undefined {
+  if (typeof detail !== 'number') return detail
+  if (detail < 0) return undefined
+  switch (reason) {
+    case Reason.payload_invalid: {
+      const bound = type.bounds[detail]
+      return bound && `${bound.field}: ${bound.bound}`
+    }
+    case Reason.state_unknown:
+    case Reason.state_stale:
+    case Reason.changed:
+    case Reason.out_of_tolerance:
+      return catalog.fields[detail]?.name
+    case Reason.unsupported:
+      return [...type.support, ...type.gate][detail]?.name
+    case Reason.prerequisite_missing:
+      return catalog.types[detail]?.name
+    case Reason.unknown_prerequisite:
+    case Reason.prerequisite_not_allowed:
+    case Reason.prerequisite_failed:
+    case Reason.prerequisite_lost:
+    case Reason.prerequisite_not_ready:
+    case Reason.approval_pending:
+      return nameOf(detail)
+    default:
+      return undefined
+  }
+}
+
+/** The text of the clause that failed, as the catalog has it. */
+export function conditionText(
+  catalog: Catalog,
+  type: ComponentType,
+  reason: Reason,
+  detail: number | string | undefined,
+): string | undefined {
+  if (typeof detail !== 'number' || detail < 0) return undefined
+  if (reason === Reason.unsupported) return [...type.support, ...type.gate][detail]?.text
+  if (reason === Reason.changed) return `unchanged(state.${catalog.fields[detail]?.name})`
+  return undefined
+}
+
+/** A field's value as it goes on the wire: enumerations by name. */
+export function fieldValue(field: StateField, value: number): number | boolean | string {
+  if (field.type === 'boolean') return value !== 0
+  return field.members?.[value] ?? value
+}
+
+/** Values, ages and versions of fields as they are judged now; what is not usable is null, with the word why. */
+export function footprint(catalog: Catalog, core: Core, fields: readonly number[], now_ms: number) {
+  return Object.fromEntries(
+    fields.map((index) => {
+      const field = catalog.fields[index]!
+      const { validity, value, age_ms, version } = core.read(index, now_ms)
+      const known = validity !== 'unknown'
+      return [
+        field.name,
+        {
+          value: validity === 'usable' ? fieldValue(field, value) : null,
+          validity: validity === 'usable' ? undefined : validity,
+          age_ms: known ? Math.round(age_ms) : undefined,
+          version: field.continuous ? undefined : version,
+        },
+      ]
+    }),
+  )
+}
+
+/** A bound payload by the names of its fields, enumeration members by name. */
+export function payloadByName(type: ComponentType, slots: readonly SlotValue[]): Record<string, unknown> {
+  return Object.fromEntries(
+    type.payload.map((field, slot) => {
+      const value = slots[slot]
+      if (value === undefined) return [field.name, undefined]
+      if (field.kind === 'boolean') return [field.name, value !== 0]
+      return [field.name, field.kind === 'enum' ? field.values?.[value as number] : value]
+    }),
+  )
+}
+
+/** The value of an `outcome/<agent>` message. */
+export function outcome(i: Instance, wall_ms: number, reason: Reason, detail: string | undefined): unknown {
+  return {
+    v: 1,
+    plan: i.plan.name,
+    component: i.id,
+    generation: i.generation,
+    sequence: i.sequence,
+    at: wall_ms,
+    phase: phaseWord(i.phase),
+    reason: reason === Reason.none ? undefined : ReasonWords[reason],
+    detail,
+  }
+}
