@@ -75,14 +75,52 @@ export function payloadFields(text: string): ReadonlySet<string> {
   return names
 }
 
+/** Deeper ones are walked no more: a chain of `&&` is as deep as it is long. */
+const DEPTH_MAX = 1000
+const TOO_DEEP = `is nested deeper than ${DEPTH_MAX}: split it into several clauses, or name parts of it under \`predicates\``
+
 function tree(text: string): ASTNode {
+  const ast = parsed(text)
+  let level: unknown[] = [ast]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEPTH_MAX) throw new ClauseError(0, TOO_DEEP)
+    level = level.flatMap((part) => {
+      if (typeof part !== 'object' || part === null || !('op' in part)) return []
+      const { args } = part as ASTNode
+      return Array.isArray(args) ? args.flat(2) : [args]
+    })
+  }
+  return ast
+}
+
+function parsed(text: string): ASTNode {
   try {
     return parse(text).ast
   } catch (error) {
+    if (error instanceof RangeError) throw new ClauseError(0, TOO_DEEP)
     const { summary, range, message } = error as Error & { summary?: string; range?: { start: number } }
     const said = summary ?? message
-    throw new ClauseError(range?.start ?? 0, `is not CEL: ${said.charAt(0).toLowerCase()}${said.slice(1)}`)
+    throw new ClauseError(
+      range?.start ?? 0,
+      `is not CEL: ${said.charAt(0).toLowerCase()}${said.slice(1)}${meant(text)}`,
+    )
   }
+}
+
+/** How other languages write what CEL writes otherwise. */
+const ELSEWHERE: readonly (readonly [RegExp, string, string])[] = [
+  [/\band\b/i, 'and', '&&'],
+  [/\bor\b/i, 'or', '||'],
+  [/\bnot\b/i, 'not', '!'],
+  [/<>/, '<>', '!='],
+  [/(?<![=!<>])=(?!=)/, '=', '=='],
+]
+
+/** What the author may have meant, of a text that is not CEL. */
+function meant(text: string): string {
+  const code = text.replace(/"[^"]*"|'[^']*'/g, '')
+  const words = ELSEWHERE.filter(([pattern]) => pattern.test(code)).map(([, is, cel]) => `\`${is}\` is \`${cel}\``)
+  return words.length === 0 ? '' : `; in CEL ${words.join(', ')}`
 }
 
 type Type = 'number' | 'boolean' | Enumerated

@@ -1,6 +1,6 @@
 // The text of a catalog and where everything stands in it: YAML 1.2, and the line and column of every mistake.
 
-import { isAlias, isCollection, isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar } from 'yaml'
+import { isAlias, isCollection, isMap, isScalar, LineCounter, type Node, parseDocument, type Scalar, visit } from 'yaml'
 import type { Problem } from './catalog.ts'
 
 export type Path = readonly PropertyKey[]
@@ -22,16 +22,57 @@ export class Source {
     this.#file = file
     this.#document = parseDocument(text, { lineCounter: this.#lines, version: '1.2', prettyErrors: false })
     // A warning is an error here: an unquoted clause that begins with `!` would become a tag and lose its first word.
-    for (const { code, message, pos } of [...this.#document.errors, ...this.#document.warnings]) {
+    const problems = [...this.#document.errors, ...this.#document.warnings]
+    const tabs = problems.filter(({ code }) => code === 'TAB_AS_INDENT')
+    if (tabs.length > 0) {
+      // Whatever else is wrong is so because of them.
+      const lines = tabs.length === 1 ? '' : `; so do ${tabs.length - 1} lines more`
+      this.#report(tabs[0]!.pos[0], '(yaml)', `begins with a tab, which indents nothing in YAML: use spaces${lines}`)
+      return
+    }
+    for (const { code, message, pos } of problems) {
+      const twice = code === 'DUPLICATE_KEY' ? this.#twice(pos[0]) : undefined
+      if (twice !== undefined) {
+        this.#report(pos[0], '(yaml)', `the key \`${twice.key}\` stands here again: it was given in line ${twice.line}`)
+        continue
+      }
       const quote = QUOTE[code]
       this.#report(pos[0], '(yaml)', quote === undefined ? lower(message) : `${lower(message)}; ${quote}`)
     }
+    if (this.#document.contents === null) this.#report(0, '(yaml)', 'is empty: it must be a map of keys')
+    this.#refuseKeys()
     if (this.problems.length > 0) return
     try {
       this.value = this.#document.toJS()
     } catch (error) {
       this.#report(0, '(yaml)', lower((error as Error).message))
     }
+  }
+
+  /** The key at an offset, and the line in which its map had it first. */
+  #twice(offset: number): { readonly key: string; readonly line: number } | undefined {
+    let found: { key: string; line: number } | undefined
+    visit(this.#document, {
+      Map: (_, { items }) => {
+        const again = items.find(({ key }) => isScalar(key) && key.range?.[0] === offset)
+        if (again === undefined) return
+        const key = String((again.key as Scalar).value)
+        const first = items.find((item) => isScalar(item.key) && String(item.key.value) === key)
+        found = { key, line: this.#lines.linePos((first!.key as Scalar).range![0]).line }
+        return visit.BREAK
+      },
+    })
+    return found
+  }
+
+  /** A name that JavaScript takes for something else would vanish, with all that stands under it. */
+  #refuseKeys(): void {
+    visit(this.#document, {
+      Pair: (_, { key }) => {
+        if (!isScalar(key) || key.value !== '__proto__') return
+        this.#report(key.range?.[0] ?? 0, '__proto__', 'is no name that can be used: choose another')
+      },
+    })
   }
 
   /** Records a problem with what stands at `path`, or with the nearest thing around it that does stand in the file. */

@@ -1,6 +1,12 @@
 // "did you mean ...?": the nearest of the names that would have been right.
 
-/** ` (did you mean \`x\`?)`, or nothing where no name is near, or the name is right and stands in the wrong place. */
+/** Of the names that begin alike, so many are told where none is near. */
+const ALIKE_MOST = 4
+
+/**
+ * ` (did you mean \`x\`?)`; where no name is near, those that begin alike up to a dot; or nothing, also where the name is right and
+ * stands in the wrong place.
+ */
 export function suggestion(wrong: string, names: Iterable<string>): string {
   let nearest: string | undefined
   let least = Math.max(2, Math.floor(wrong.length / 3)) + 1
@@ -8,7 +14,16 @@ export function suggestion(wrong: string, names: Iterable<string>): string {
     const distance = edits(wrong, name)
     if (distance < least) [nearest, least] = [name, distance]
   }
-  return nearest === undefined || nearest === wrong ? '' : ` (did you mean \`${nearest}\`?)`
+  if (nearest === undefined) return alike(wrong, names)
+  return nearest === wrong ? '' : ` (did you mean \`${nearest}\`?)`
+}
+
+/** `battery.percent` has no near name, and `battery.remaining` begins as it does. */
+function alike(wrong: string, names: Iterable<string>): string {
+  const [group, rest] = wrong.split('.')
+  if (rest === undefined) return ''
+  const found = [...names].filter((name) => name.startsWith(`${group}.`)).slice(0, ALIKE_MOST)
+  return found.length === 0 ? '' : ` (there is ${found.map((name) => `\`${name}\``).join(', ')})`
 }
 
 /** Levenshtein's distance. */

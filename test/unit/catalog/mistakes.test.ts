@@ -428,7 +428,7 @@ const YAML: readonly Mistake[] = [
     '(yaml)',
     'nested mappings are not allowed in compact mappings; a clause that contains `: ` is a map in YAML: quote it',
   ],
-  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'map keys must be unique'],
+  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'the key `gps` stands here again: it was given in line 113'],
   [BATTERY, 'battery: ¦true', 'components.takeoff.support.battery', 'must be CEL text: quote it'],
 ]
 
@@ -500,10 +500,38 @@ test('all mistakes are said at once, in the order of the file', () => {
 })
 
 test.each([
-  ['', '1:1: : must be a map, not null'],
+  ['', '1:1: (yaml): is empty: it must be a map of keys'],
+  ['# only a comment\n', '1:1: (yaml): is empty: it must be a map of keys'],
   ['[]', '1:1: : must be a map, not []'],
 ])('what is no catalog at all: %j', (text, problem) => {
   expect(problems(text)).toContain(problem)
+})
+
+test('tabs are one mistake, and whatever else is wrong is so because of them', () => {
+  const found = problems(EXAMPLE.replace(/^ {2}(?=\w)/gm, '\t'))
+  expect(found).toHaveLength(1)
+  expect(found[0]).toMatch(
+    /^\d+:1: \(yaml\): begins with a tab, which indents nothing in YAML: use spaces; so do \d+ lines more$/,
+  )
+})
+
+test('G5: what JavaScript would take for no key of its own is a mistake, and not a clause less', () => {
+  const support = EXAMPLE.replace(/^components:\n/m, 'components:\n  __proto__: { kind: notice }\n')
+  expect(problems(support)).toEqual([
+    expect.stringMatching(/^\d+:3: __proto__: is no name that can be used: choose another$/),
+  ])
+})
+
+test.each([
+  ['state.armed and state.ready', '; in CEL `and` is `&&`'],
+  ['state.armed OR not state.ready', '; in CEL `or` is `||`, `not` is `!`'],
+  ['state.battery.remaining = 50', '; in CEL `=` is `==`'],
+  ['state.battery.remaining <> 50', '; in CEL `<>` is `!=`'],
+  ['state.battery.percent >= 40', 'unknown field `battery.percent` (there is `battery.remaining`)'],
+  [Array(1100).fill('state.armed').join(' && '), 'is nested deeper than 1000'],
+  [Array(90_000).fill('!').join('').concat('state.armed'), 'is nested deeper than 1000'],
+])('a clause of another language: %.40s', (clause, says) => {
+  expect(problems(changed(BATTERY, `battery: ${JSON.stringify(clause)}`)).join('\n')).toContain(says)
 })
 
 test('limits are named: clauses, slots, types, words', () => {

@@ -251,7 +251,9 @@ describe('configuration', () => {
 
   it('refuses what is not YAML, and a key given twice', () => {
     expect(problems('vehicle: [')[0]).toMatch(/^halo\.yaml:\d+:\d+: \(yaml\): /)
-    expect(problems(`${GOOD}vehicle: uav2\n`)[0]).toMatch(/^halo\.yaml:7:1: \(yaml\): .*unique/)
-    expect(problems('')).toEqual(['halo.yaml:1:1: (yaml): must be a map of keys, as in examples/halo.yaml'])
+    expect(problems(`${GOOD}vehicle: uav2\n`)[0]).toBe(
+      'halo.yaml:7:1: (yaml): the key `vehicle` stands here again: it was given in line 1',
+    )
+    expect(problems('')).toEqual(['halo.yaml:1:1: (yaml): is empty: it must be a map of keys'])
   })
 })
