@@ -3,6 +3,7 @@
 
 import { SEVERITIES, type Severity } from '../src/catalog/catalog.ts'
 import type { Publication } from '../src/engine/port.ts'
+import { escaped } from './escape.ts'
 
 export interface Line {
   /** MAV_SEVERITY */
@@ -33,7 +34,7 @@ export class Statustext {
   /** Says what waits, in order, until `say` takes no more. */
   tell(say: (line: Line) => boolean): void {
     for (const [text, { severity, count }] of this.#waiting) {
-      if (!say({ severity, text: `HALO ${count > 1 ? `${count}x ` : ''}${text}` })) return
+      if (!say({ severity, text: `HALO ${count > 1 ? `${count}x ` : ''}${escaped(text)}` })) return
       this.#waiting.delete(text)
     }
     if (this.#more > 0 && say({ severity: WARNING, text: `HALO ${this.#more} more, see the log` })) this.#more = 0

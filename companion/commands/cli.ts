@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { RuleError } from '../../src/agentspec/problem.ts'
 import { CatalogError } from '../../src/catalog/catalog.ts'
+import { escaped } from '../escape.ts'
 import { VERSION } from '../version.ts'
 import { check } from './check.ts'
 import { setContext } from './context.ts'
@@ -16,11 +17,11 @@ import { submit } from './submit.ts'
 import { watch } from './watch.ts'
 
 const print = (line: string): void => {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(`${escaped(line)}\n`)
 }
 
 const warn = (line: string): void => {
-  process.stderr.write(`halo: ${line}\n`)
+  process.stderr.write(`halo: ${escaped(line)}\n`)
 }
 
 // `halo watch | head` ends with its reader.
@@ -178,6 +179,6 @@ try {
       : error instanceof RuleError
         ? 'the rules have mistakes\n'
         : ''
-  process.stderr.write(`halo: ${head}${message}\n`)
+  process.stderr.write(`halo: ${escaped(`${head}${message}`)}\n`)
   process.exit(1)
 }
