@@ -322,7 +322,10 @@ function isShown(verb: Verb, about: string | undefined, seen: Control | undefine
   if (verb === 'resume') return !now.paused && !now.pilot_control
   if (verb === 'restore') return !now.revoked.includes(about!)
   // An attempt that was granted shows in nothing but the counter: then nothing else may have moved it.
-  return now.n === seen.n + 1 && isDeepStrictEqual(holds(now), holds(seen))
+  // What was uncertain of the type goes with it, which is a change of its own.
+  const uncertain = seen.uncertain.filter((type) => type !== about)
+  const changes = uncertain.length === seen.uncertain.length ? 1 : 2
+  return now.n === seen.n + changes && isDeepStrictEqual(holds(now), holds({ ...seen, uncertain }))
 }
 
 /** Without the counter, and what it does not count. */

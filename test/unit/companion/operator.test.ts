@@ -150,6 +150,14 @@ describe('the answer', () => {
     expect(ask(verb, about, ...desk)).toMatchObject({ code: 0, lines: [expect.stringContaining(`${verb}: applied`)] })
   })
 
+  it('a clear of what was uncertain is applied where that is gone, and nothing else is', () => {
+    const first = { ...CONTROL, uncertain: ['release', 'flare'] }
+    const cleared = (over: Partial<Control>) => askOn(first, 'clear', 'release', control({ n: CONTROL.n + 2, ...over }))
+    expect(cleared({ uncertain: ['flare'] })).toMatchObject({ code: 0 })
+    expect(cleared({ uncertain: ['release', 'flare'] })).toBeUndefined()
+    expect(cleared({ uncertain: ['flare'], paused: true })).toBeUndefined()
+  })
+
   it('refused is what the notice of this verb says', () => {
     const text = 'operator/resume refused: operator_conflict: after must be 8'
     expect(ask('resume', undefined, ['notice', { kind: 'operator', text }])).toEqual({ code: 2, lines: [text] })

@@ -73,7 +73,10 @@ describe('an irreversible action (PROTOCOL 8)', () => {
       expect(stage.lastPhase('again', agent)).toBe('blocked uncertain_outcome')
     }
     expect(stage.obligations.at(-1)).toMatchObject({ component: 'again', route: 'operator' })
+    const { n } = stage.control
     stage.operate('clear', { type: 'release' })
+    // Two changes, one `control`: `halo operator clear` counts on that.
+    expect(stage.control).toMatchObject({ n: n + 2, uncertain: [] })
     expect(uncertain(stage)).toEqual([])
     expect(stage.journal?.intents).toEqual([])
     stage.say([plain('release', 'third')])
