@@ -19,7 +19,9 @@ export async function setContext(
   const answered = new Promise<0 | 2>((resolve) => {
     settle = resolve
   })
-  const ground = await connectGround(broker, ['snapshot', 'notice'], ({ topic, bytes }) => {
+  const ground = await connectGround(broker, ['snapshot', 'notice'], ({ topic, retain: kept, bytes }) => {
+    // What the broker keeps may be of a process that is dead.
+    if (kept) return
     const said = decode(bytes) as { state?: Record<string, unknown>; text?: string } | undefined
     if (topic === 'snapshot' && said?.state?.[field] === value) settle(0)
     if (topic !== 'notice' || !said?.text?.startsWith(`context/${field} refused`)) return

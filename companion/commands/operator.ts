@@ -30,6 +30,8 @@ const ABOUT: Readonly<Partial<Record<Verb, 'consent' | 'agent' | 'type'>>> = {
 
 /** How long a companion may take to show itself, and to answer, ms. */
 const ANSWER_MS = 5_000
+/** A companion says a snapshot each second: without one, what the broker keeps is of a process that may be dead. */
+const ALIVE_MS = 3_000
 /** What only stops: it is accepted from anybody who has seen nothing, and waits for no control that cannot be read. */
 const STOPS: ReadonlySet<Verb> = new Set(['pause', 'revoke'])
 /** How long these look for the newest control before they go out without, ms. */
@@ -95,8 +97,9 @@ export async function operator(
 ): Promise<0 | 2> {
   if (verb !== undefined) checkAbout(verb, about)
   const desk = new Desk()
-  const ground = await connectGround(broker, [...Object.keys(retained), 'notice', 'outcome/+'], (message) =>
-    desk.hear(message.topic, decode(message.bytes)),
+  const topics = [...Object.keys(retained), 'snapshot', 'notice', 'outcome/+']
+  const ground = await connectGround(broker, topics, ({ topic, retain, bytes }) =>
+    topic === 'snapshot' ? retain || desk.heard() : desk.hear(topic, decode(bytes)),
   )
   const until = <T>(find: () => T | undefined, time_ms = ANSWER_MS): Promise<T | undefined> =>
     Promise.race([desk.until(find, time_ms), ground.lost])
@@ -107,6 +110,10 @@ export async function operator(
       throw new Error(`vehicle ${broker.vehicle}: no companion is online there, or its control cannot be read`)
     }
     if (verb === undefined) {
+      if ((await until(() => desk.isAlive || undefined, ALIVE_MS)) === undefined) {
+        const kept = `what the broker keeps is of session ${seen!.control.session}, which may be over`
+        throw new Error(`vehicle ${broker.vehicle}: no companion speaks there; ${kept}`)
+      }
       const list = ({ control, types }: View): void =>
         print(listing(broker.vehicle, control, types, Date.now()).join('\n'))
       list(seen!)
@@ -216,6 +223,8 @@ export class Desk {
   changed: (view: View) => void = () => {}
   outcomes: Outcome[] = []
   refusals: string[] = []
+  /** Something was said now, and not kept by the broker. */
+  isAlive = false
   readonly #heard = new Map<string, unknown>()
   #look: () => void = () => {}
 
@@ -230,6 +239,12 @@ export class Desk {
     this.#look()
     const { view } = this
     if (topic === 'control' && view !== undefined) this.changed(view)
+  }
+
+  /** A companion has spoken. */
+  heard(): void {
+    this.isAlive = true
+    this.#look()
   }
 
   /** Undefined while no companion is online, or what the broker keeps is of an older session of it. */

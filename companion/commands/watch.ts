@@ -5,7 +5,7 @@ import { type Broker, connectGround, decode } from './ground.ts'
 
 const AGAIN_MS = 1_000
 
-/** Rejects where the broker cannot be had at first; a link that is lost later is made again. */
+/** Waits for a broker that cannot be had, and says once why; a link that is lost is made again. */
 export async function watch(
   broker: Broker,
   print: (line: string) => void,
@@ -17,13 +17,16 @@ export async function watch(
       const content = value === undefined ? { malformed: Buffer.from(bytes).toString('hex') } : { value }
       print(JSON.stringify({ at: Date.now(), topic, retain, ...content }))
     })
-  for (let ground = await listen(); ; ) {
-    const why = await ground.lost.catch((error: Error) => error.message)
-    warn(why)
-    for (let next: typeof ground | undefined; next === undefined; ) {
-      await wait(AGAIN_MS)
-      next = await listen().catch(() => undefined)
-      if (next !== undefined) ground = next
-    }
+  for (let told = ''; ; ) {
+    const why = await listen().then(
+      ({ lost }) => {
+        told = ''
+        return lost.catch((error: Error) => error.message)
+      },
+      (error: Error) => error.message,
+    )
+    if (why !== told) warn(`${why}; it is tried again`)
+    told = why
+    await wait(AGAIN_MS)
   }
 }
