@@ -47,7 +47,7 @@ export const REACHED_AT_LEAST: Readonly<Record<string, number>> = {
   'failed refused': 35,
   'uncertain time_exceeded': 60,
   'uncertain paused': 5,
-  'blocked uncertain_outcome': 300,
+  'blocked uncertain_outcome': 200,
   'found uncertain': 120,
   'crossed beside a full disk': 1000,
   'disk is full': 1250,
