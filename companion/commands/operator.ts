@@ -5,6 +5,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { UNSEEN } from '../escape.ts'
 import { type Broker, connectGround, decode } from './ground.ts'
 
 export const VERBS = ['approve', 'refuse', 'pause', 'resume', 'revoke', 'restore', 'clear', 'restart'] as const
@@ -208,7 +209,7 @@ function withUnits(values: Pending['payload'], fields: Types[string]['payload'] 
 const said = (name: string): string => (/^[A-Za-z0-9_./-]+$/.test(name) ? name : quoted(name))
 
 const quoted = (text: string): string =>
-  JSON.stringify(text).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
+  JSON.stringify(text).replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
 
 // What is heard
 
