@@ -103,11 +103,17 @@ export abstract class Hover {
     return respond(++this.#generation, this.snapshot, components)
   }
 
-  /** A second later: every field is received again, and a snapshot is taken. */
+  /** A second later, in steps as a companion makes them: every field is received again, and a snapshot is taken. */
   beat(): void {
-    this.now_ms += 1000
+    for (let i = 0; i < 20; i++) {
+      this.now_ms += 50
+      if (i < 19) this.tick()
+    }
     this.snapshot = this.observe()
   }
+
+  /** What the engine does when nothing comes. */
+  protected tick(): void {}
 
   /** Receives every field, and names the snapshot taken behind it. */
   protected abstract observe(): string
@@ -141,6 +147,10 @@ export class Hovering extends Hover {
     const newest = published.findLast((p) => p.topic === 'snapshot')?.value as { snapshot: string } | undefined
     if (newest === undefined) throw new Error(`no snapshot was published at ${this.now_ms} ms`)
     return newest.snapshot
+  }
+
+  protected override tick(): void {
+    this.runtime.tick(this.now_ms)
   }
 
   receive(bytes: Uint8Array): Publication[] {

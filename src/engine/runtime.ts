@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { Phase, Reason } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { catalogValue } from '../catalog/published.ts'
+import { catalogValue, MESSAGE_BYTES_MAX } from '../catalog/published.ts'
 import type { Report } from '../telemetry/report.ts'
 import type { Owed } from './dispatch/aftermath.ts'
 import { readContext } from './operator/context.ts'
@@ -283,8 +283,8 @@ export class Runtime {
   /** A mode that nothing explains is asked for again, and behind a stall nothing that changes the mode leaves before it is heard. */
   #askForMode(now_ms: number): void {
     const { takeover, view, port } = this.#round.flight
-    const asks = takeover.doubted || takeover.awaitsMode(now_ms) || view.awaitsMode(now_ms)
-    if (now_ms - this.#asked_ms < ASK_MS || !asks) return
+    if (now_ms - this.#asked_ms < ASK_MS) return
+    if (!takeover.doubted && !takeover.awaitsMode(now_ms) && !view.awaitsMode(now_ms)) return
     this.#asked_ms = now_ms
     port.ask?.('mode')
   }
@@ -292,9 +292,10 @@ export class Runtime {
   /** A session that finds the vehicle armed and in the setpoint mode stops what nobody streams to any more (PROTOCOL 11). */
   #judgeOrphan(now_ms: number): void {
     const round = this.#round
+    if (round.orphanJudged) return
     const { flight, aftermath } = round
     const seen = flight.view.mode(now_ms)
-    if (round.orphanJudged || seen === undefined || !flight.view.isArmed(now_ms)) return
+    if (seen === undefined || !flight.view.isArmed(now_ms)) return
     round.orphanJudged = true
     const { engagement, orphaned } = this.#catalog.profile
     const found = seen.mode === engagement.mode && flight.takeover.foundEngaged
@@ -425,9 +426,11 @@ export class Runtime {
     if (isSame && (told.changes === changes || times === PENDING_TOLD_MAX)) return
     this.#told = { n, session, changes, since_ms, times: isSame ? times + 1 : times }
     const { uncertain } = intents
-    const pending = consents.pending.map((consent) => consents.shown(consent, now_ms, this.#options.wall()))
-    const value = { v: 1, session, n, paused, pilot_control, revoked, pending, uncertain }
-    this.#publisher.publish('control', fitted(value, ['uncertain', 'revoked']), true)
+    const shown = consents.pending.map((consent) => consents.shown(consent, now_ms, this.#options.wall()))
+    const most = shown.reduce((room, { bytes }) => room - bytes, MESSAGE_BYTES_MAX)
+    const value = { v: 1, session, n, paused, pilot_control, revoked, pending: [], uncertain }
+    const pending = shown.map(({ words }) => words)
+    this.#publisher.publish('control', { ...fitted(value, ['uncertain', 'revoked'], most), pending }, true)
   }
 
   #takeSnapshot(now_ms: number): void {

@@ -23,10 +23,20 @@ const where = (): string =>
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return head(value.length * 3) + Buffer.byteLength(value)
   if (typeof value === 'number') return Number.isInteger(value) && value >= 0 && value < 0x10000 ? 3 : 9
-  if (Array.isArray(value)) return value.reduce((sum: number, element) => sum + bytesOf(element), head(value.length))
   if (typeof value !== 'object' || value === null) return 1
-  let sum = 5
-  for (const [key, element] of value instanceof Map ? value : Object.entries(value)) {
+  let sum: number
+  if (Array.isArray(value)) {
+    sum = head(value.length)
+    for (const element of value) sum += bytesOf(element)
+    return sum
+  }
+  sum = 5
+  if (value instanceof Map) {
+    for (const [key, element] of value) if (element !== undefined) sum += bytesOf(key) + bytesOf(element)
+    return sum
+  }
+  for (const key of Object.keys(value)) {
+    const element = (value as Readonly<Record<string, unknown>>)[key]
     if (element !== undefined) sum += bytesOf(key) + bytesOf(element)
   }
   return sum

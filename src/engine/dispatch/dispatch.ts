@@ -13,6 +13,7 @@ import type { Speaker } from '../plan/agent.ts'
 import type { Ledger } from '../plan/lifecycle.ts'
 import { type Instance, isAction, isLive, movesVehicle, type Plan } from '../plan/plan.ts'
 import type { Publisher } from '../plan/publisher.ts'
+import { isWaiting } from '../plan/waiting.ts'
 import { footprint, payloadByName } from '../plan/wording.ts'
 import { type Enforced, Enforcement, named } from '../rules/enforcement.ts'
 import type { Ruling } from '../rules/policy.ts'
@@ -102,7 +103,7 @@ export class Dispatch implements Enforced {
     )
     for (let instance = waiting.next(); instance !== undefined; instance = waiting.next()) {
       this.#offer(instance, now_ms)
-      if (waiting.has(instance) && instance.parked === undefined) waiting.later(instance)
+      if (isWaiting(instance) && instance.parked === undefined) waiting.later(instance)
     }
   }
 
@@ -236,7 +237,7 @@ export class Dispatch implements Enforced {
     if (this.#answers === intents.answers) return
     this.#answers = intents.answers
     for (const instance of this.#intending) {
-      if (this.#ledger.waiting.has(instance) && !intents.isDurable(instance) && !intents.isRefused(instance)) continue
+      if (isWaiting(instance) && !intents.isDurable(instance) && !intents.isRefused(instance)) continue
       this.#intending.delete(instance)
       this.#ledger.waiting.wake(instance)
     }
@@ -268,6 +269,8 @@ export class Dispatch implements Enforced {
     if (effect === undefined) return barriers
     const { takeover } = this.#flight
     if (this.#isBusy(instance, now_ms)) barriers |= Barrier.resource_busy
+    // The core asks what it rests on first: while that is missing, who has the vehicle need not be found out.
+    if (instance.unmet > 0) return barriers | Barrier.not_in_control
     const engages = instance.is.kind === Kind.setpoint
     const unfit = engages && (takeover.foundEngaged || this.#flight.preflight() !== undefined)
     const guarded = isGuarded(instance) && !takeover.awaitsMode(now_ms)
@@ -324,13 +327,13 @@ export class Dispatch implements Enforced {
     if (asked !== undefined) consents.ask(asked)
     const slots = core.payload(instance.sequence)
     const text = effect.kind === 'notice' || effect.kind === 'request' ? effect.text : undefined
-    this.#publisher.notice(instance, {
+    const notice = {
       kind: kindWord(instance.is.kind),
       severity: effect.kind === 'notice' ? effect.severity : 'info',
       text: text === undefined ? undefined : slots[text],
       fields: effect.kind === 'report' ? footprint(catalog, core, effect.fields, now_ms) : undefined,
-      ...(asked && (consents.shown(asked, now_ms, this.#publisher.wall()) as object)),
-    })
+    }
+    this.#publisher.notice(instance, notice, asked && consents.shown(asked, now_ms, this.#publisher.wall()))
   }
 
   /** `follow` takes the place of the lease's own contingency. */
@@ -377,23 +380,19 @@ export class Dispatch implements Enforced {
   #handedOff(instance: Instance, now_ms: number): void {
     const { plan } = instance
     this.#publisher.notice(instance, { kind: 'handoff', severity: 'warning', text: 'the vehicle is with the pilot' })
-    plan.obligations.closeAll('ended')
-    plan.over = true
-    this.#ledger.retire(plan)
+    this.#ledger.retire(plan, 'ended')
     for (const each of [...plan.instances.values()]) {
       if (isLive(each) && !this.#leases.has(each.sequence)) {
         this.#ledger.end(each, Phase.superseded, Reason.ended, undefined)
       }
     }
-    this.#ledger.retire(plan)
+    this.#ledger.forget(plan)
     this.takenOver(now_ms)
   }
 
   /** A new plan of the same agent: the old one's uncrossed components are gone, its setpoints are handed over. */
   supersede(plan: Plan, now_ms: number): void {
-    plan.obligations.closeAll('superseded')
-    plan.over = true
-    this.#ledger.retire(plan) // from here on the ledger knows it, whatever happens
+    this.#ledger.retire(plan, 'superseded') // first: from here on the ledger knows it, whatever happens
     for (const instance of [...plan.instances.values()]) {
       const lease = this.#leases.get(instance.sequence)
       if (lease instanceof SetpointLease) {
@@ -402,7 +401,7 @@ export class Dispatch implements Enforced {
         this.#ledger.end(instance, Phase.superseded, Reason.superseded, undefined)
       }
     }
-    this.#ledger.retire(plan)
+    this.#ledger.forget(plan)
   }
 
   /**
@@ -411,14 +410,13 @@ export class Dispatch implements Enforced {
    */
   revoke({ plan }: Speaker): void {
     if (plan === undefined || plan.over) return
-    plan.obligations.closeAll('ended')
-    plan.over = true
-    this.#ledger.retire(plan)
+    this.#ledger.retire(plan, 'ended')
     for (const instance of [...plan.instances.values()]) {
       if (isLive(instance) && !this.#leases.has(instance.sequence)) {
         this.#ledger.block(instance, Reason.agent_revoked, undefined)
       }
     }
+    this.#ledger.forget(plan)
   }
 
   /** The pilot, a failsafe or a handoff has the vehicle: all leases end without contingency, and no action crosses. */

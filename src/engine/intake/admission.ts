@@ -165,7 +165,8 @@ export class Admission {
         rests: false,
         parked: undefined,
         lease: undefined,
-        dependents: new Map(),
+        dependents: [],
+        resting: 0,
       }
     })
     const instances: Instance[] = []
@@ -283,6 +284,7 @@ interface Decision {
 /** Every decision is said; where that is too much for one message, the last details are not. */
 function withoutExcess<T extends { readonly components: Decision[] }>(value: T): unknown {
   const { components } = value
+  if (atMost(components) <= MESSAGE_BYTES_MAX) return value
   let excess = bytesOf(value) - MESSAGE_BYTES_MAX
   if (excess <= 0) return value
   let details = 0
@@ -295,6 +297,19 @@ function withoutExcess<T extends { readonly components: Decision[] }>(value: T):
   }
   return { ...value, omitted: { details } }
 }
+
+/** Bytes of a verdict of these, at most: told from lengths alone, since hardly any is ever cut. */
+function atMost(components: readonly Decision[]): number {
+  let sum = VERDICT_BYTES
+  for (const { id, detail = '', cause = '', obligation = '' } of components) {
+    sum += DECISION_BYTES + 3 * (id.length + detail.length + cause.length + obligation.length)
+  }
+  return sum
+}
+
+/** Of what stands around the components, and of keys, numbers and the reason in each. */
+const VERDICT_BYTES = 1024
+const DECISION_BYTES = 128
 
 /** For `omitted` itself. */
 const OMITTED_BYTES = 32

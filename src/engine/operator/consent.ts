@@ -6,6 +6,7 @@ import { Phase } from '../../../build/abi.ts'
 import type { Core } from '../../core/core.ts'
 import { bytesOf } from '../../wire/write.ts'
 import type { Instance } from '../plan/plan.ts'
+import type { Shown } from '../plan/publisher.ts'
 import { payloadByName } from '../plan/wording.ts'
 
 /** Consents of one agent that may wait for an answer at once. */
@@ -49,7 +50,8 @@ export class Consents {
 
   /** What a request that is about to be released would ask for; undefined where that has no room. */
   propose(request: Instance): Consent | undefined {
-    const ofResponse = [...request.dependents.keys()].filter(({ generation }) => generation === request.generation)
+    const { dependents, generation, plan } = request
+    const ofResponse = dependents.filter((d) => d.generation === generation && plan.instances.has(d.sequence))
     const consent = this.#consent(request, ofResponse, [])
     return this.#hasRoomFor(consent) ? consent : undefined
   }
@@ -154,7 +156,8 @@ export class Consents {
   }
 
   /** What a person is shown: every payload that would fly. `expires` is wall-clock ms. */
-  shown({ words, asker }: Consent, now_ms: number, wall_ms: number): object {
-    return { ...words, expires: wall_ms + Math.round(asker.admitted_ms + asker.is.wait_ms - now_ms) }
+  shown({ words, bytes, asker }: Consent, now_ms: number, wall_ms: number): Shown {
+    const expires = wall_ms + Math.round(asker.admitted_ms + asker.is.wait_ms - now_ms)
+    return { words: { ...words, expires }, bytes }
   }
 }

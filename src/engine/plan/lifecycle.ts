@@ -9,7 +9,7 @@ import type { Session } from '../session.ts'
 import { ATTEMPTS_MAX } from './agent.ts'
 import { clipped } from './message.ts'
 import type { Member } from './obligation.ts'
-import { type Instance, idOf, isLive, type Plan } from './plan.ts'
+import { type Instance, idOf, isLive, type Plan, phaseNeeded } from './plan.ts'
 import type { Publisher } from './publisher.ts'
 import { Waiting } from './waiting.ts'
 import { conditionText, detailWords, footprint } from './wording.ts'
@@ -62,14 +62,15 @@ export class Ledger {
 
   /** Whoever waits for this phase and for nothing else is asked again; each prerequisite is looked at once a phase. */
   #move(instance: Instance, phase: Phase): void {
-    this.waiting.delete(instance)
-    const { phase: before, plan, is, dependents } = instance
+    this.waiting.unpark(instance)
+    const { phase: before, plan, is } = instance
     const wasLive = isLive(instance)
     instance.phase = phase
     this.#moved = true
     if (wasLive && !isLive(instance)) plan.live--
-    for (const [dependent, needed] of dependents) {
+    for (const dependent of instance.dependents) {
       if (dependent.phase !== Phase.retained) continue
+      const needed = phaseNeeded(dependent, instance)
       const met = before < needed && phase >= needed && --dependent.unmet === 0
       // A request asks for what came with it: who came later is told as soon as it has asked.
       const uncovered = is.kind === Kind.request && dependent.generation !== instance.generation
@@ -173,9 +174,15 @@ export class Ledger {
     return finished
   }
 
-  /** The plan is over: the core forgets what of it is not under way any more. */
-  retire(plan: Plan): void {
+  /** The plan is over: nothing more of it crosses, and its obligations close. */
+  retire(plan: Plan, why: 'superseded' | 'ended'): void {
+    plan.obligations.closeAll(why)
+    plan.over = true
     this.#retired.add(plan)
+  }
+
+  /** The core forgets what of a plan that is over is not under way any more. */
+  forget(plan: Plan): void {
     this.#forget([...plan.instances.values()])
   }
 
@@ -201,10 +208,10 @@ export class Ledger {
     const gone = [...instances]
     for (const i of gone) {
       const { plan } = i
-      if (i.dependents.size > 0 || !plan.instances.has(i.sequence) || !plan.isDone(i)) continue
+      if (i.resting > 0 || !plan.instances.has(i.sequence) || !plan.isDone(i)) continue
       plan.remove(i)
       this.#core.release(i.sequence)
-      gone.push(...i.prerequisites) // walked in their turn
+      for (const p of i.prerequisites) if (p.resting === 0) gone.push(p) // walked in their turn
     }
   }
 
@@ -213,9 +220,9 @@ export class Ledger {
     const moved = this.#moved
     this.#moved = false
     for (const request of this.#requests) {
-      const { dependents, admitted_ms, is } = request
+      const { dependents, resting, admitted_ms, is } = request
       if (now_ms - admitted_ms > is.wait_ms) this.lose(request, Phase.expired, Reason.expired, undefined, now_ms)
-      else if (moved && dependents.size > 0 && ![...dependents.keys()].some(({ phase }) => phase === Phase.retained)) {
+      else if (moved && resting > 0 && !dependents.some(({ phase }) => phase === Phase.retained)) {
         this.end(request, Phase.expired, Reason.expired, undefined)
       }
     }

@@ -34,8 +34,10 @@ export interface Instance {
   /** Where it waits to be asked again, and when at the latest it is. */
   parked: { readonly in: Set<Instance>; readonly due_ms: number } | undefined
   lease: Lease | undefined
-  /** What the core still knows and rests on it, in order of sequence, each with the phase that it waits for. */
-  readonly dependents: Map<Instance, Phase>
+  /** What rests on it, in order of sequence; of it what the core has forgotten may still be there, and has ended. */
+  dependents: Instance[]
+  /** How many of them the core still knows. */
+  resting: number
 }
 
 export class Plan {
@@ -71,9 +73,9 @@ export class Plan {
     this.speaker.instances++
     this.speaker.edges += instance.prerequisites.length
     for (const p of instance.prerequisites) {
-      const needed = instance.is.mayRequire.find(({ type }) => type === p.type)!.phase
-      p.dependents.set(instance, needed)
-      if (p.phase < needed) instance.unmet++
+      p.dependents.push(instance)
+      p.resting++
+      if (p.phase < phaseNeeded(instance, p)) instance.unmet++
     }
   }
 
@@ -85,7 +87,7 @@ export class Plan {
     const dependents: Instance[] = []
     const frontier = [of]
     for (let at = frontier.pop(); at !== undefined; at = frontier.pop()) {
-      for (const dependent of at.dependents.keys()) {
+      for (const dependent of at.dependents) {
         if (dependent.phase !== Phase.retained || found.has(dependent)) continue
         found.add(dependent)
         dependents.push(dependent)
@@ -110,12 +112,12 @@ export class Plan {
     const left = new Map<Instance, number>()
     const spare: Instance[] = []
     const consider = (i: Instance): void => {
-      if ((left.get(i) ?? i.dependents.size) === 0 && isCompleted(i) && !named.has(i.id)) spare.push(i)
+      if ((left.get(i) ?? i.resting) === 0 && isCompleted(i) && !named.has(i.id)) spare.push(i)
     }
     for (const i of this.instances.values()) consider(i)
     for (const i of spare) {
       for (const p of i.prerequisites) {
-        left.set(p, (left.get(p) ?? p.dependents.size) - 1)
+        left.set(p, (left.get(p) ?? p.resting) - 1)
         consider(p) // walked in its turn
       }
     }
@@ -133,9 +135,22 @@ export class Plan {
     if (this.members.get(i.id) === i) this.members.delete(i.id)
     this.speaker.instances--
     this.speaker.edges -= i.prerequisites.length
-    for (const p of i.prerequisites) p.dependents.delete(i)
+    for (const p of i.prerequisites) {
+      p.resting--
+      // Now and then, so that each costs the same however many there are.
+      if (p.dependents.length > 2 * p.resting + FORGOTTEN_MAX) {
+        p.dependents = p.dependents.filter(({ sequence }) => this.instances.has(sequence))
+      }
+    }
   }
 }
+
+/** Of dependents that the core has forgotten, beside as many as it knows. */
+const FORGOTTEN_MAX = 16
+
+/** The phase that the prerequisite is to reach before the instance may cross. */
+export const phaseNeeded = ({ is }: Instance, { type }: Instance): Phase =>
+  is.mayRequire.find((each) => each.type === type)!.phase
 
 export const isEnded = (phase: Phase): boolean => phase >= Phase.withheld
 

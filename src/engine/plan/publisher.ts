@@ -2,6 +2,7 @@
 
 import type { Reason } from '../../../build/abi.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
+import { MESSAGE_BYTES_MAX } from '../../catalog/published.ts'
 import type { Publication } from '../port.ts'
 import { clipped, fitted } from './message.ts'
 import { type Instance, idOf } from './plan.ts'
@@ -9,6 +10,12 @@ import { detailWords, outcome } from './wording.ts'
 
 /** Of the words of an outcome's detail: what a preflight says to set is longer than a stranger's text may be. */
 const OUTCOME_BYTES_MAX = 512
+
+/** What is shown of a consent, and how many bytes that has at most. */
+export interface Shown {
+  readonly words: object
+  readonly bytes: number
+}
 
 export interface LogEvent {
   readonly level: 'info' | 'warn' | 'error'
@@ -58,8 +65,8 @@ export class Publisher {
     )
   }
 
-  /** For people: what is said of a component, or by the companion itself. */
-  notice(about: Instance | undefined, value: Readonly<Record<string, unknown>>): void {
+  /** For people: what is said of a component, or by the companion itself; and a consent, that is never cut. */
+  notice(about: Instance | undefined, value: Readonly<Record<string, unknown>>, consent?: Shown): void {
     const component = about && {
       agent: about.plan.speaker.agent.name,
       plan: about.plan.name,
@@ -68,7 +75,8 @@ export class Publisher {
       sequence: about.sequence,
     }
     const whole = { v: 1, ...component, at: this.wall(), ...value }
-    this.publish('notice', fitted(whole, ['faults', 'rules', 'fields', 'text']))
+    const most = MESSAGE_BYTES_MAX - (consent?.bytes ?? 0)
+    this.publish('notice', { ...fitted(whole, ['faults', 'rules', 'fields', 'text'], most), ...consent?.words })
   }
 
   log(level: LogEvent['level'], event: string, about: Readonly<Record<string, unknown>>): void {

@@ -4,6 +4,7 @@
 // its prerequisites has just reached, and what waits for the world once the world has moved. All others are parked and cost
 // nothing in a step; components of one plan and type are parked together, since the same speaks against all of them.
 
+import { Phase } from '../../../build/abi.ts'
 import type { ComponentType } from '../../catalog/catalog.ts'
 import type { Instance, Plan } from './plan.ts'
 
@@ -39,40 +40,31 @@ export interface Surroundings {
 }
 
 export class Waiting {
-  readonly #all = new Map<number, Instance>()
   readonly #queues = new Map<Plan, Map<number, Queue>>()
-  /** To be asked in the next round, or in the next step. */
-  readonly #woken = new Set<Instance>()
-  readonly #later = new Set<Instance>()
+  /** To be asked in the next round, or in the next step; each once. What does not wait any more is passed over. */
+  #woken: Instance[] = []
+  #later: Instance[] = []
   /** The round under way, in order of sequence, and how far it has come. */
   #round: Instance[] = []
   #at = 0
 
   add(instance: Instance): void {
-    this.#all.set(instance.sequence, instance)
-    this.#woken.add(instance)
+    this.#woken.push(instance)
   }
 
   /** It has crossed, or ended. */
-  delete(instance: Instance): void {
-    this.#all.delete(instance.sequence)
-    this.#woken.delete(instance)
-    this.#later.delete(instance)
-    instance.parked?.in.delete(instance)
+  unpark(instance: Instance): void {
+    if (instance.parked === undefined) return
+    instance.parked.in.delete(instance)
     instance.parked = undefined
-  }
-
-  has(instance: Instance): boolean {
-    return this.#all.has(instance.sequence)
   }
 
   /** Asked in this step: by the round under way where that has not passed it yet, else by the next. */
   wake(instance: Instance): void {
     if (instance.parked === undefined) return
-    instance.parked.in.delete(instance)
-    instance.parked = undefined
+    this.unpark(instance)
     const last = this.#round[this.#at - 1]
-    if (last === undefined || instance.sequence < last.sequence) this.#woken.add(instance)
+    if (last === undefined || instance.sequence < last.sequence) this.#woken.push(instance)
     else this.#round.splice(this.#place(instance), 0, instance)
   }
 
@@ -89,7 +81,7 @@ export class Waiting {
 
   /** Asked again in the next step. */
   later(instance: Instance): void {
-    this.#later.add(instance)
+    this.#later.push(instance)
   }
 
   /** Not asked again before it is woken or due. */
@@ -124,8 +116,8 @@ export class Waiting {
 
   /** Begins the rounds of a step: wakes what may have another answer now. */
   wakeAnswerable(around: Surroundings, now_ms: number): void {
-    for (const instance of this.#later) this.#woken.add(instance)
-    this.#later.clear()
+    this.#woken.push(...this.#later)
+    this.#later = []
     for (const [plan, queues] of this.#queues) {
       for (const [type, queue] of queues) {
         if (size(queue) === 0) queues.delete(type)
@@ -165,14 +157,17 @@ export class Waiting {
     for (;;) {
       for (; this.#at < this.#round.length; ) {
         const instance = this.#round[this.#at++]!
-        if (this.has(instance)) return instance
+        if (isWaiting(instance)) return instance
       }
-      this.#round = [...this.#woken].sort((a, b) => a.sequence - b.sequence)
+      this.#round = this.#woken.sort((a, b) => a.sequence - b.sequence)
       this.#at = 0
-      this.#woken.clear()
+      this.#woken = []
       if (this.#round.length === 0) return undefined
     }
   }
 }
+
+/** It has neither crossed nor ended. */
+export const isWaiting = ({ phase }: Instance): boolean => phase === Phase.retained
 
 const size = ({ others, busy, awaiting, held }: Queue): number => others.size + busy.size + awaiting.size + held.size

@@ -170,8 +170,10 @@ export class Takeover {
    * disarmed where it did before; or until a second report bears out the one that lifted a doubt.
    */
   awaitsMode(now_ms: number): boolean {
+    const lifted = this.#isLifted(now_ms)
+    if (!lifted && !this.#view.isBehindStall(now_ms)) return false
     if (this.inControl(now_ms)) return false
-    return this.#isLifted(now_ms) || this.#view.awaitsMode(now_ms) || this.#view.awaitsStanding(now_ms)
+    return lifted || this.#view.awaitsMode(now_ms) || this.#view.awaitsStanding(now_ms)
   }
 
   /** A doubt was lifted by one report, and no second one has come; without any the mode grows old by itself. */

@@ -23,6 +23,8 @@ const STANDING_MS = 1500
 /** How old the word that the system is not critical may be, ms: heartbeats come every second. */
 const CRITICAL_AGE_MS = 3500
 
+const ON_GROUND = LANDED.indexOf('ON_GROUND')
+
 type Watched = 'armed' | 'mode' | 'mode_intended' | 'landed' | 'critical' | 'position.lat' | 'position.lon'
 
 export class VehicleView {
@@ -68,18 +70,25 @@ export class VehicleView {
     }
   }
 
+  /** So shortly after a stall that something may still be awaited that is heard in each second. */
+  isBehindStall(now_ms: number): boolean {
+    return this.#stall.since_ms(now_ms) <= STANDING_MS
+  }
+
   /** The mode was known, and has not been heard since a stall ended, a second ago at most: it is about to be. */
   awaitsMode(now_ms: number): boolean {
+    if (this.#stall.since_ms(now_ms) > MODE_AGE_MS) return false
     const seen = this.mode(now_ms)
-    return seen !== undefined && !seen.current && this.#stall.since_ms(now_ms) <= MODE_AGE_MS
+    return seen !== undefined && !seen.current
   }
 
   /** Before a stall it stood there disarmed, and that has not been heard since, a heartbeat's time at most: it is about to be. */
   awaitsStanding(now_ms: number): boolean {
+    if (!this.isBehindStall(now_ms)) return false
     const armed = this.#read('armed', now_ms)
     const landed = this.#read('landed', now_ms)
-    const stood = armed.value === 0 && landed.value === LANDED.indexOf('ON_GROUND')
-    return stood && this.#stall.since_ms(now_ms) <= STANDING_MS && !this.standsDisarmed(now_ms)
+    const stood = armed.value === 0 && landed.value === ON_GROUND
+    return stood && !this.standsDisarmed(now_ms)
   }
 
   /** The last word was that it is armed, however old: a vehicle that fell silent in flight still flies. */
@@ -90,18 +99,19 @@ export class VehicleView {
   /** Known to stand there disarmed. What was heard before a stall does not say so. */
   standsDisarmed(now_ms: number): boolean {
     const armed = this.#read('armed', now_ms)
-    return this.#isCurrent(armed, now_ms) && armed.value === 0 && this.isOnGround(now_ms)
+    return armed.value === 0 && this.#isCurrent(armed, now_ms) && this.isOnGround(now_ms)
   }
 
   /** Known to stand on the ground. Unknown is in the air, and so is what was heard before a stall. */
   isOnGround(now_ms: number): boolean {
-    return this.#isCurrent(this.#read('landed', now_ms), now_ms) && this.wasOnGround(now_ms)
+    const landed = this.#read('landed', now_ms)
+    return this.#isCurrent(landed, now_ms) && landed.value === ON_GROUND
   }
 
   /** It stood on the ground when the newest mode was reported, before a stall or behind it. */
   wasOnGround(now_ms: number): boolean {
     const landed = this.#read('landed', now_ms)
-    return landed.validity === 'usable' && landed.value === LANDED.indexOf('ON_GROUND')
+    return landed.validity === 'usable' && landed.value === ON_GROUND
   }
 
   #isCurrent({ validity, age_ms }: Reading, now_ms: number): boolean {
