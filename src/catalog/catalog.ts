@@ -23,6 +23,8 @@ export interface Catalog {
   readonly agents: readonly Agent[]
   /** Index = type number of the core. */
   readonly types: readonly ComponentType[]
+  /** The type number behind a type's name. */
+  readonly typeNumbers: ReadonlyMap<string, number>
   /** What rules may ask for (PROTOCOL 13), in the order of the file. */
   readonly predicates: readonly Predicate[]
   /** What the core is loaded with; contingencies in the order of `CONTINGENCIES`. */

@@ -115,6 +115,7 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
     fields: fields.map(stateField),
     agents: loadedAgents,
     types,
+    typeNumbers: new Map(types.map(({ name }, number) => [name, number])),
     predicates: predicates.predicates,
     image: {
       fields: fields.map(({ name, maxAge_ms, continuous }) => ({ name, maxAge_ms, discrete: !continuous })),

@@ -516,16 +516,16 @@ class WasmCore implements Core {
   }
 
   payload(sequence: number): readonly SlotValue[] {
-    const record = this.record(sequence)
-    const view = new DataView(record.buffer, record.byteOffset, record.length)
-    const slots = this.image.types[view.getUint32(abi.RECORD_TYPE, true)]?.payload ?? []
-    const present = view.getUint32(abi.RECORD_PRESENT, true)
+    index(sequence, U32_MAX + 1, 'sequence')
+    const record = this.call((core) => core.recordAt(sequence))
+    const slots = this.image.types[this.words[(record + abi.RECORD_TYPE) >> 2]!]?.payload ?? []
+    const present = this.words[(record + abi.RECORD_PRESENT) >> 2]!
     return slots.map(({ kind }, slot): SlotValue => {
-      const at = abi.RECORD_HEADER + 8 * slot
+      const at = record + abi.RECORD_HEADER + 8 * slot
       if (((present >>> slot) & 1) === 0) return undefined
-      if (kind !== 'string') return view.getFloat64(at, true)
-      const text = view.getUint32(at, true)
-      return fromUtf8.decode(record.subarray(text, text + view.getUint32(at + 4, true)))
+      if (kind !== 'string') return this.doubles[at >> 3]!
+      const text = record + this.words[at >> 2]!
+      return fromUtf8.decode(this.bytes.subarray(text, text + this.words[(at >> 2) + 1]!))
     })
   }
 

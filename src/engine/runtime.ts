@@ -342,7 +342,7 @@ export class Runtime {
 
   /** A person has looked: one more attempt at the type for every agent, and what was uncertain is not any more. */
   #clear(name: string): void {
-    const type = this.#catalog.types.findIndex((t) => t.name === name)
+    const type = this.#catalog.typeNumbers.get(name)!
     for (const speaker of this.#round.session.speakers.values()) speaker.grant(type)
     this.#control.intents.clear(name)
     this.#control.changed()
@@ -428,9 +428,9 @@ export class Runtime {
     const { uncertain } = intents
     const shown = consents.pending.map((consent) => consents.shown(consent, now_ms, this.#options.wall()))
     const most = shown.reduce((room, { bytes }) => room - bytes, MESSAGE_BYTES_MAX)
-    const value = { v: 1, session, n, paused, pilot_control, revoked, pending: [], uncertain }
+    const value = { v: 1, session, n, paused, pilot_control, revoked, uncertain }
     const pending = shown.map(({ words }) => words)
-    this.#publisher.publish('control', { ...fitted(value, ['uncertain', 'revoked'], most), pending }, true)
+    this.#publisher.publish('control', { pending, ...fitted(value, ['uncertain', 'revoked'], most) }, true)
   }
 
   #takeSnapshot(now_ms: number): void {

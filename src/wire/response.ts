@@ -134,6 +134,11 @@ function shape(map: ValueMap): Response | string {
   return { response, generation, snapshot, recovers, components }
 }
 
+/** Compared one with another only where they are few. */
+function namesTwice(ids: readonly string[]): boolean {
+  return ids.length > 8 ? new Set(ids).size < ids.length : ids.some((id, i) => ids.indexOf(id) < i)
+}
+
 function shapeComponent(entry: Value): Component | string {
   if (!(entry instanceof Map)) return ': must be a map'
   const unknown = unknownKey(entry, COMPONENT_KEYS)
@@ -147,7 +152,7 @@ function shapeComponent(entry: Value): Component | string {
   const requires = entry.get('requires') ?? []
   if (!isArray(requires) || !requires.every((id) => typeof id === 'string'))
     return '.requires: must be an array of texts'
-  if (new Set(requires).size < requires.length) return '.requires: names one twice'
+  if (namesTwice(requires)) return '.requires: names one twice'
   return { id, type, payload, requires }
 }
 

@@ -21,7 +21,7 @@ const where = (): string =>
 
 /** How many bytes `encode` makes of it at most: linear, and without making them. */
 export function bytesOf(value: unknown): number {
-  if (typeof value === 'string') return head(value.length * 3) + Buffer.byteLength(value)
+  if (typeof value === 'string') return head(value.length * 3) + utf8Bytes(value)
   if (typeof value === 'number') return Number.isInteger(value) && value >= 0 && value < 0x10000 ? 3 : 9
   if (typeof value !== 'object' || value === null) return 1
   let sum: number
@@ -40,6 +40,12 @@ export function bytesOf(value: unknown): number {
     if (element !== undefined) sum += bytesOf(key) + bytesOf(element)
   }
   return sum
+}
+
+/** Most texts are short and ASCII: for them a call out of JavaScript would cost more than they do. */
+function utf8Bytes(text: string): number {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return Buffer.byteLength(text)
+  return text.length
 }
 
 /** Of a text or an array of so many bytes or elements. */

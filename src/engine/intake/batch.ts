@@ -35,7 +35,6 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
     if (first.has(id)) twice.add(id)
     else first.set(id, i)
   }
-  const types = new Map(catalog.types.map(({ name }, type) => [name, type]))
   // The graph is over ids: what the response brings again stands for what the plan had under that id.
   const kept = reached(plan, components, first)
   const place = new Map(kept.map((m, i) => [m.id, standing(i)]))
@@ -44,7 +43,7 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
   const problems: (string | undefined)[] = []
   const attempted = new Set<number>()
   const candidates = components.map((component, index): Candidate => {
-    const type = types.get(component.type) ?? -1
+    const type = catalog.typeNumbers.get(component.type) ?? -1
     const formed = form(catalog, accepted, component, type, twice)
     problems[index] = formed.problem
     const known = type >= 0 ? catalog.types[type]! : undefined
@@ -78,6 +77,7 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
 
 /** What of the plan the response rests on, directly or not, and does not bring again, in order of sequence. */
 function reached(plan: Plan, components: readonly Component[], brought: ReadonlyMap<string, number>): Instance[] {
+  if (plan.members.size === 0) return []
   const found = new Set<Instance>()
   const reach = (id: string): void => {
     const member = brought.has(id) ? undefined : plan.members.get(id)

@@ -158,6 +158,6 @@ export class Consents {
   /** What a person is shown: every payload that would fly. `expires` is wall-clock ms. */
   shown({ words, bytes, asker }: Consent, now_ms: number, wall_ms: number): Shown {
     const expires = wall_ms + Math.round(asker.admitted_ms + asker.is.wait_ms - now_ms)
-    return { words: { ...words, expires }, bytes }
+    return { words: { expires, ...words }, bytes }
   }
 }

@@ -68,6 +68,7 @@ export class Ledger {
     instance.phase = phase
     this.#moved = true
     if (wasLive && !isLive(instance)) plan.live--
+    if (plan.over) return // nothing of it waits for anything any more
     for (const dependent of instance.dependents) {
       if (dependent.phase !== Phase.retained) continue
       const needed = phaseNeeded(dependent, instance)

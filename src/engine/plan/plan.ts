@@ -149,8 +149,11 @@ export class Plan {
 const FORGOTTEN_MAX = 16
 
 /** The phase that the prerequisite is to reach before the instance may cross. */
-export const phaseNeeded = ({ is }: Instance, { type }: Instance): Phase =>
-  is.mayRequire.find((each) => each.type === type)!.phase
+export function phaseNeeded({ is: { mayRequire } }: Instance, { type }: Instance): Phase {
+  let at = 0
+  while (mayRequire[at]!.type !== type) at++
+  return mayRequire[at]!.phase
+}
 
 export const isEnded = (phase: Phase): boolean => phase >= Phase.withheld
 

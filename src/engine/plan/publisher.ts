@@ -76,7 +76,8 @@ export class Publisher {
     }
     const whole = { v: 1, ...component, at: this.wall(), ...value }
     const most = MESSAGE_BYTES_MAX - (consent?.bytes ?? 0)
-    this.publish('notice', { ...fitted(whole, ['faults', 'rules', 'fields', 'text'], most), ...consent?.words })
+    const kept = fitted(whole, ['faults', 'rules', 'fields', 'text'], most)
+    this.publish('notice', consent === undefined ? kept : Object.assign({}, kept, consent.words))
   }
 
   log(level: LogEvent['level'], event: string, about: Readonly<Record<string, unknown>>): void {

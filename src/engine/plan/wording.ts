@@ -3,7 +3,7 @@
 import { Reason, ReasonWords } from '../../../build/abi.ts'
 import type { Catalog, ComponentType, StateField } from '../../catalog/catalog.ts'
 import { phaseWord } from '../../catalog/published.ts'
-import type { Core, SlotValue } from '../../core/core.ts'
+import type { Core, SlotValue, Validity } from '../../core/core.ts'
 import type { Instance } from './plan.ts'
 
 /** What a core's `detail` names, for a component of this type (see `Admitted` and `Gate`). */
@@ -61,36 +61,40 @@ export function fieldValue(field: StateField, value: number): number | boolean |
   return field.members?.[value] ?? value
 }
 
+/** A field as it was judged. */
+interface Seen {
+  readonly value: number | boolean | string | null
+  readonly validity: Exclude<Validity, 'usable'> | undefined
+  readonly age_ms: number | undefined
+  readonly version: number | undefined
+}
+
 /** Values, ages and versions of fields as they are judged now; what is not usable is null, with the word why. */
 export function footprint(catalog: Catalog, core: Core, fields: readonly number[], now_ms: number) {
-  return Object.fromEntries(
-    fields.map((index) => {
-      const field = catalog.fields[index]!
-      const { validity, value, age_ms, version } = core.read(index, now_ms)
-      const known = validity !== 'unknown'
-      return [
-        field.name,
-        {
-          value: validity === 'usable' ? fieldValue(field, value) : null,
-          validity: validity === 'usable' ? undefined : validity,
-          age_ms: known ? Math.round(age_ms) : undefined,
-          version: field.continuous ? undefined : version,
-        },
-      ]
-    }),
-  )
+  const seen: Record<string, Seen> = {}
+  for (const index of fields) {
+    const field = catalog.fields[index]!
+    const { validity, value, age_ms, version } = core.read(index, now_ms)
+    const known = validity !== 'unknown'
+    seen[field.name] = {
+      value: validity === 'usable' ? fieldValue(field, value) : null,
+      validity: validity === 'usable' ? undefined : validity,
+      age_ms: known ? Math.round(age_ms) : undefined,
+      version: field.continuous ? undefined : version,
+    }
+  }
+  return seen
 }
 
 /** A bound payload by the names of its fields, enumeration members by name. */
 export function payloadByName(type: ComponentType, slots: readonly SlotValue[]): Record<string, unknown> {
-  return Object.fromEntries(
-    type.payload.map((field, slot) => {
-      const value = slots[slot]
-      if (value === undefined) return [field.name, undefined]
-      if (field.kind === 'boolean') return [field.name, value !== 0]
-      return [field.name, field.kind === 'enum' ? field.values?.[value as number] : value]
-    }),
-  )
+  const named: Record<string, unknown> = {}
+  for (const [slot, { name, kind, values }] of type.payload.entries()) {
+    const value = slots[slot]
+    if (value === undefined) continue
+    named[name] = kind === 'boolean' ? value !== 0 : kind === 'enum' ? values?.[value as number] : value
+  }
+  return named
 }
 
 /** The value of an `outcome/<agent>` message. */
