@@ -68,14 +68,20 @@ function plain(value: unknown): unknown {
     })
   }
   if (!isRecord(value)) throw new TypeError(`encode: ${where()} is no value of the profile`)
-  const entries: [string, unknown][] = []
-  for (const [key, element] of value instanceof Map ? value : Object.entries(value)) {
-    if (element === undefined) continue
-    trail.push(key)
-    entries.push([text(key), plain(element)])
-    trail.pop()
-  }
-  return Object.fromEntries(entries)
+  const copy: Record<string, unknown> = {}
+  if (value instanceof Map) for (const [key, element] of value) put(copy, key, element)
+  else for (const key of Object.keys(value)) put(copy, key, (value as Readonly<Record<string, unknown>>)[key])
+  return copy
+}
+
+function put(copy: Record<string, unknown>, key: string, element: unknown): void {
+  if (element === undefined) return
+  trail.push(key)
+  const [name, value] = [text(key), plain(element)]
+  trail.pop()
+  // Assigned, this one would be the copy's prototype.
+  if (name === '__proto__') Object.defineProperty(copy, name, { value, enumerable: true })
+  else copy[name] = value
 }
 
 /** A lone half of a surrogate pair has no UTF-8, and no text of the profile begins with a byte order mark. */

@@ -78,19 +78,19 @@ export class Obligations {
   lose({ scope, ...loss }: Loss, newest: number, now_ms: number, wall_ms: number): string {
     const old = this.#open.get(loss.id)
     const name = old?.name ?? this.#name()
-    this.#put({ ...loss, ...grown(old, [loss, ...scope]), name, newest, opened_ms: now_ms, openedAt: wall_ms }, old)
+    this.#put({ name, newest, opened_ms: now_ms, openedAt: wall_ms, ...loss, ...grown(old, [loss, ...scope]) }, old)
     return name
   }
 
   /** Takes uncrossed components into the obligation that a replacement answered: what returns must know of their loss too. */
   widen(obligation: Obligation, members: readonly Member[], newest: number): void {
-    this.#put({ ...obligation, ...grown(obligation, members), newest }, obligation)
+    this.#put(Object.assign({}, obligation, grown(obligation, members), { newest }), obligation)
   }
 
   #put(said: Omit<Obligation, 'shown' | 'bytes'>, old: Obligation | undefined): void {
     if (old !== undefined) this.#drop(old)
     const shown = this.#wire(said)
-    const obligation = { ...said, shown, bytes: bytesOf(shown) }
+    const obligation = Object.assign({}, said, { shown, bytes: bytesOf(shown) })
     this.#open.set(obligation.id, obligation)
     for (const id of obligation.missing) {
       const missing = this.#missing.get(id)
