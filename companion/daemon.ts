@@ -25,6 +25,7 @@ import { type Broker, type BrokerRules, startBroker } from './mqtt/broker.ts'
 import { readCertificates } from './mqtt/certificates.ts'
 import { type Client, connect } from './mqtt/client.ts'
 import type { Topic } from './mqtt/topics.ts'
+import { Outbox } from './outbox.ts'
 import { Statustext } from './statustext.ts'
 import { VERSION } from './version.ts'
 
@@ -122,8 +123,9 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     log: ({ level, ...event }) => log[level](event),
   })
   let session = runtime.session
+  const outbox = new Outbox(publish, (slice) => setImmediate(() => guarded(slice)))
   // Kept until there is a broker.
-  for (const publication of runtime.start(clock.now())) publish(publication)
+  outbox.put(runtime.start(clock.now()))
 
   const embedded = 'embedded' in config.mqtt ? config.mqtt.embedded : undefined
   const rules: BrokerRules = {
@@ -205,10 +207,10 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     apply((now_ms) => runtime.warn('preflight', text, now_ms))
   }
 
-  /** One call of the runtime: its frames have left when it returns, then its publications go out. */
+  /** One call of the runtime: its frames have left when it returns, then its publications go out, in their turn. */
   function apply(call: (now_ms: number) => readonly Publication[]): void {
     guarded(() => {
-      for (const publication of call(clock.now())) publish(publication)
+      outbox.put(call(clock.now()))
       if (runtime.session === session) return
       session = runtime.session
       client?.resubscribe()
@@ -276,6 +278,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     over = true // from here nothing is sent
     clearInterval(timer)
     const closing = {
+      outbox: async () => outbox.flush(),
       mqtt: () => client?.end(offline()),
       broker: () => broker?.close(),
       endpoint: () => endpoint.close(),
