@@ -16,7 +16,7 @@ import { loadCatalog } from '../src/catalog/load.ts'
 import { quotaOf } from '../src/catalog/quota.ts'
 import type { CoreFrame } from '../src/core/core.ts'
 import { CORE_HASH, loadCore } from '../src/core/wasm.ts'
-import type { Publication } from '../src/engine/port.ts'
+import type { JournalEntry, Publication } from '../src/engine/port.ts'
 import { Runtime } from '../src/engine/runtime.ts'
 import { encode } from '../src/wire/write.ts'
 import { dice } from '../test/oracle/sketch.ts'
@@ -27,6 +27,7 @@ const TELEMETRY_MS = 50
 const PERIOD_MS = 100
 const RATE_HZ = 5
 const JUNK_HZ = 50
+const DISK_MS = 5
 const COMMAND_LONG = 76
 const SET_MODE = 176
 const MODE_OF: Readonly<Record<string, Mode>> = { '6/0': 'OFFBOARD', '4/3': 'HOLD' }
@@ -138,6 +139,10 @@ const sequences: readonly Sequence[] = [
   },
   { name: 'gotos in a chain, superseded each time', components: chained },
   {
+    name: 'irreversible actions, each of which waits for the disk',
+    components: ({ components }) => times(components, (i) => ({ id: `d${i}`, type: 'drop', payload: {} })),
+  },
+  {
     name: 'half as many, replaced each time',
     recovers: true,
     components: ({ components, edges }) => chained({ components: components >> 1, edges }),
@@ -196,7 +201,7 @@ class Flight {
       core: loadCore,
       coreHash: CORE_HASH,
       port: { send: (frame) => this.#send(frame) },
-      journal: { read: () => undefined, write: () => {} },
+      journal: { read: () => undefined, write: (entry) => this.#write(entry) },
       random: () => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, ++sessions),
       wall: Date.now,
       version: 'bench',
@@ -289,6 +294,12 @@ class Flight {
     this.step('pause', (at_ms) => this.#runtime.operate('pause', encode({ v: 1 }), false, at_ms))
   }
 
+  /** A disk, and one that takes its time. */
+  #write(entry: JournalEntry): void {
+    const written = (): void => this.step('journalled', (at_ms) => this.#runtime.journalled(entry, undefined, at_ms))
+    globalThis.setTimeout(written, DISK_MS)
+  }
+
   #send({ message, payload }: CoreFrame): boolean {
     const now_ms = performance.now()
     if (message !== COMMAND_LONG) {
@@ -326,18 +337,28 @@ const WORLD: Readonly<Record<string, number>> = {
   'home.amsl': 488,
 }
 
+/** Opens the gripper and asks nobody. */
+const DROP = `
+  drop:
+    kind: action
+    expires: 10s
+    effect: { mav_cmd: { id: 211, params: [1, 0, 0, 0, 0, 0, 0] }, irreversible: true, within: 5s }
+`
+
 /** The example with a ward and attackers that may do all that it may; notices may rest on notices. */
 function catalogText(attackers: number): string {
   const text = readFileSync('examples/px4-multirotor/catalog.yaml', 'utf8')
-  const may = 'notice.operator, report.range, status, request.approval, goto, velocity, hold'
+  const may = 'notice.operator, report.range, status, request.approval, goto, velocity, hold, drop'
   const names = ['ward', ...times(attackers, (i) => `hostile_${i}`)]
   const agents = names.map((name) => `  ${name}: { may: [${may}], rate: ${RATE_HZ}Hz }\n`).join('')
   const [before, rest] = text.split(/^agents:\n/m)
   const after = rest!.slice(rest!.search(/^\S/m))
-  return `${before}agents:\n${agents}\n${after}`.replace(
-    '    may_require: { takeoff: completed,',
-    '    may_require: { notice.operator: released, takeoff: completed,',
-  )
+  return `${before}agents:\n${agents}\n${after}`
+    .replace(
+      '    may_require: { takeoff: completed,',
+      '    may_require: { notice.operator: released, takeoff: completed,',
+    )
+    .replace(/^components:\n/m, (line) => `${line}${DROP}`)
 }
 
 /** A response of random shape: kinds, faults, and edges forwards and backwards, as many as may be. */
