@@ -7,7 +7,7 @@ import type { Admitted, Candidate } from '../../core/core.ts'
 import { bytesOf } from '../../wire/write.ts'
 import type { Dispatch } from '../dispatch/dispatch.ts'
 import type { Control } from '../operator/control.ts'
-import type { Speaker } from '../plan/agent.ts'
+import { Refusals, type Speaker } from '../plan/agent.ts'
 import type { Footprints, Ledger } from '../plan/lifecycle.ts'
 import { clipped } from '../plan/message.ts'
 import { type Member, type Obligation, Obligations } from '../plan/obligation.ts'
@@ -25,6 +25,8 @@ export class Admission {
   readonly #ledger: Ledger
   readonly #dispatch: Dispatch
   readonly #publisher: Publisher
+  /** Of topics that name no agent, all together. */
+  readonly #strangers = new Refusals()
   #obligations = 0
 
   constructor(session: Session, control: Control, ledger: Ledger, dispatch: Dispatch, publisher: Publisher) {
@@ -40,14 +42,18 @@ export class Admission {
     const judged = judgeWhole(this.#session, this.#control, this.#catalog, { agent, bytes, retained }, now_ms)
     if ('again' in judged) this.#publisher.repeat(judged.again)
     else if ('accepted' in judged) this.#accept(judged.accepted, now_ms)
-    else this.#refuse(agent, judged.refused)
+    else this.#refuse(agent, judged.refused, now_ms)
   }
 
-  #refuse(agent: string, { packet, reason, detail, response, generation }: Refused): void {
-    this.#publisher.log('warn', 'response refused', { agent, reason, detail })
+  /** Whoever says nothing else is answered so often and no more: what he is told last says so. */
+  #refuse(agent: string, { packet, reason, detail, response, generation }: Refused, now_ms: number): void {
+    const left = (this.#session.speakers.get(agent)?.refusals ?? this.#strangers).take(now_ms)
+    if (left < 0) return
+    const muted = left === 0 ? true : undefined
+    this.#publisher.log('warn', 'response refused', { agent, reason, detail, muted })
     const [v, digest, at, accepted] = [1, wireDigest(packet), this.#publisher.wall(), false]
     const words = detail && clipped(detail)
-    const value = { v, response, digest, generation, at, accepted, reason, detail: words, components: [] }
+    const value = { v, response, digest, generation, at, accepted, reason, detail: words, muted, components: [] }
     this.#publisher.publish(`verdict/${agent}`, value)
   }
 

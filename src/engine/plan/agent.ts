@@ -12,6 +12,34 @@ const RESPONSES_KEPT = 4096
 /** Recovering responses that may bring a type before the operator must grant another (PROTOCOL 9). */
 export const ATTEMPTS_MAX = 3
 
+/** Refusals that are answered within a second: whoever says more than that is not listening. */
+const REFUSALS_MAX = 20
+
+/** So many within any second. */
+class Rate {
+  readonly #most: number
+  #at_ms: number[] = []
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Counts one more; how many more there may be then, or -1 where this is one too many, which is not counted. */
+  take(now_ms: number): number {
+    this.#at_ms = this.#at_ms.filter((at_ms) => now_ms - at_ms < 1000)
+    if (this.#at_ms.length >= this.#most) return -1
+    this.#at_ms.push(now_ms)
+    return this.#most - this.#at_ms.length
+  }
+}
+
+/** How many refusals are still answered in this second (PROTOCOL 4). */
+export class Refusals extends Rate {
+  constructor() {
+    super(REFUSALS_MAX)
+  }
+}
+
 export class Speaker {
   /** Position in the catalog: it goes into the binding record. */
   readonly index: number
@@ -27,21 +55,20 @@ export class Speaker {
   leases = 0
   readonly #responses = new Set<string>()
   readonly #packets = new Map<string, Publication>()
-  #judged_ms: number[] = []
+  readonly refusals = new Refusals()
+  readonly #rate: Rate
   readonly #attempts = new Map<number, number>()
 
   constructor(index: number, agent: Agent, quota: Quota) {
     this.index = index
     this.agent = agent
     this.quota = quota
+    this.#rate = new Rate(agent.rate)
   }
 
   /** Counts a well-formed response against the rate; false when it is one too many in the last second. */
   withinRate(now_ms: number): boolean {
-    this.#judged_ms = this.#judged_ms.filter((t) => now_ms - t < 1000)
-    if (this.#judged_ms.length >= this.agent.rate) return false
-    this.#judged_ms.push(now_ms)
-    return true
+    return this.#rate.take(now_ms) >= 0
   }
 
   /** The verdict on an accepted packet with this digest, if it is one of the last 64. */
