@@ -124,6 +124,8 @@ interface Debt {
   readonly why: string
   /** Each alternative in order; what is refused or not shown is followed by its successors. */
   readonly names: string[]
+  /** Modes that the effect itself went through: they may be shown still. */
+  readonly flown: readonly string[]
   readonly since_ms: number
   readonly resource: string | undefined
   owed: boolean
@@ -255,6 +257,8 @@ export class Observer {
   /** Since when it asks for the mode without a pause, and when it last did: it doubts one, though not what was visible here. */
   #askedSince_ms = Number.NEGATIVE_INFINITY
   #asked_ms = Number.NEGATIVE_INFINITY
+  /** In an alarm: when the report came in that began a mode which nothing owed explains. */
+  #foreign: { readonly mode: string; readonly since_ms: number } | undefined
   /** The last turn, and the end of the last time in which there was none for long. */
   #turned_ms: number | undefined
   #stalled_ms = Number.NEGATIVE_INFINITY
@@ -395,6 +399,7 @@ export class Observer {
     for (const frame of turn.frames) this.#judgeFrame(frame, silent, liveBefore)
     if (cutOff) [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] = after
     this.#judgeDoubt()
+    this.#judgeTakenInAlarm()
     this.#settleDebts(debtsBefore, turn.deaf)
     if (input.kind === 'response') this.#judgeAnswer(input.agent, turn)
     if (input.kind === 'operate') this.#judgeOrder(input, held, turn)
@@ -507,6 +512,25 @@ export class Observer {
     if (again || this.at_ms - this.#doubt_ms > DOUBT_MS) {
       this.find('G5', `a takeover was visible (${takeover}) and nothing was latched`)
     }
+  }
+
+  /**
+   * In an alarm control is latched already, so nobody is told that somebody has taken over. A mode, HOLD too, that neither what is
+   * owed nor the flight before it explains is his, where the companion has doubted it (it asks for the mode) and it was borne out;
+   * then nothing is owed any more.
+   */
+  #judgeTakenInAlarm(): void {
+    const { mode, armed } = this.#sight
+    const explains = (d: Debt): boolean => [...d.names, ...d.flown].includes(mode!.mode)
+    if (!this.#alarmed || mode === undefined || !armed || this.#debts.some(explains)) {
+      this.#foreign = undefined
+      return
+    }
+    if (this.#foreign?.mode !== mode.mode) this.#foreign = { mode: mode.mode, since_ms: mode.received_ms }
+    const { since_ms } = this.#foreign
+    const isBorneOut = mode.received_ms > since_ms || this.at_ms - since_ms > DOUBT_MS
+    if (!isBorneOut || this.#asked_ms < since_ms - ASKED_MS) return
+    for (const debt of this.#debts) if (since_ms > debt.since_ms) debt.owed = false
   }
 
   /** Whatever is published fits any broker (PROTOCOL 12). */
@@ -1309,14 +1333,22 @@ export class Observer {
     }
     // A setpoint that only may have been engaged, by whoever was before it, need not be stopped.
     const sure = i.is.kind !== Kind.setpoint || i.commanded
-    return this.#debt(`${i.id} (${i.sequence}) ${why}`, names, i.is.uses, names.length > 0 && sure)
+    const flown = 'leads' in effect ? effect.leads : []
+    return this.#debt(`${i.id} (${i.sequence}) ${why}`, names, i.is.uses, names.length > 0 && sure, flown)
   }
 
-  #debt(why: string, names: string[], resource: string | undefined, owed: boolean): Debt {
+  #debt(
+    why: string,
+    names: string[],
+    resource: string | undefined,
+    owed: boolean,
+    flown: readonly string[] = [],
+  ): Debt {
     const [sends, sent_ms] = [new Map<string, number>(), Number.POSITIVE_INFINITY]
     return {
       why,
       names,
+      flown,
       since_ms: this.at_ms,
       resource,
       owed,
@@ -1364,6 +1396,8 @@ const STALL_MS = 100
 const DOUBT_MS = 600
 /** The mode is asked for each 100 ms as long as it is awaited. */
 const ASK_MS = 250
+/** It may have been asked for so long before a report that is doubted. */
+const ASKED_MS = 150
 /** A wrong place, until the last frame that tells of it or of the right one can have come. */
 const MISPLACED_MS = 8000
 /** Frames of the boot before may come for 3 s, and the new one is believed a second after its first. */
