@@ -6,7 +6,9 @@ import { Timeline } from '../../companion/mavlink/timeline.ts'
 import { px4Multirotor } from '../../src/autopilot/px4-multirotor.ts'
 import { quotaOf } from '../../src/catalog/quota.ts'
 import type { CoreFrame } from '../../src/core/core.ts'
+import { Aftermath } from '../../src/engine/dispatch/aftermath.ts'
 import { Contingency } from '../../src/engine/dispatch/contingency.ts'
+import { Dispatch } from '../../src/engine/dispatch/dispatch.ts'
 import { CommandLease, Lease } from '../../src/engine/dispatch/lease.ts'
 import { Consents } from '../../src/engine/operator/consent.ts'
 import { Intents } from '../../src/engine/operator/intent.ts'
@@ -19,11 +21,14 @@ import type { Sabotage } from './companion.ts'
 import type { Hazard } from './hazard.ts'
 import type { Mutation } from './mutant.ts'
 import type { Guarantee } from './observer.ts'
+import type { Length } from './scenario.ts'
 
 interface Mistake {
   readonly guarantee: Guarantee
   /** Only in schedules with this. */
   readonly hazard?: Hazard
+  /** Shows in whole missions; default: in short schedules. */
+  readonly length?: Length
   /** Around the core or the port, made anew for each schedule. */
   readonly around?: () => Sabotage
   /** In the engine: a method that is another one, until what is returned is called. */
@@ -214,6 +219,22 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
     guarantee: 'G5',
     hazard: 'stalls',
     engine: () => replace(Stall.prototype, 'step', () => () => undefined),
+  },
+  'an alarm ends what is under way, and nothing follows': {
+    guarantee: 'G5',
+    hazard: 'strangers',
+    length: 'long',
+    engine: () =>
+      replace(
+        Dispatch.prototype,
+        'alarm',
+        (alarm) =>
+          function (this: Dispatch, text: string, now_ms: number) {
+            const mend = replace(Aftermath.prototype, 'owe', () => () => undefined)
+            alarm.call(this, text, now_ms)
+            mend()
+          },
+      ),
   },
   'a contingency is shown before it was sent': {
     guarantee: 'G5',
