@@ -15,7 +15,9 @@ const SCHEDULES_MAX = 2000
 const SEEDS_MAX = 30_000
 
 describe('simulation', () => {
-  for (const [name, { guarantee, hazard, length = 'short', around, engine, core }] of Object.entries(SABOTAGES)) {
+  for (const [name, { guarantee, hazard, length = 'short', from = 1, around, engine, core }] of Object.entries(
+    SABOTAGES,
+  )) {
     const where = core?.file ?? (engine ? 'engine' : 'around the core')
     test(`${guarantee} broken on purpose is found: ${name} (${where})`, { timeout: 120_000 }, async () => {
       const load = core && (await mutant(core))
@@ -23,7 +25,7 @@ describe('simulation', () => {
       try {
         const found = new Set<Guarantee>()
         let flown = 0
-        for (const seed of seeds(1, SEEDS_MAX)) {
+        for (const seed of seeds(from, SEEDS_MAX)) {
           const scenario = scenarioOf(seed, length, hazard && [hazard])
           if (hazard !== undefined && !scenario.hazards.has(hazard)) continue
           if (++flown > SCHEDULES_MAX) break

@@ -17,6 +17,7 @@ import { Obligations } from '../../src/engine/plan/obligation.ts'
 import { Session } from '../../src/engine/session.ts'
 import { Stall } from '../../src/engine/vehicle/stall.ts'
 import { Takeover } from '../../src/engine/vehicle/takeover.ts'
+import type { ReportedTarget } from '../../src/telemetry/report.ts'
 import type { Sabotage } from './companion.ts'
 import type { Hazard } from './hazard.ts'
 import type { Mutation } from './mutant.ts'
@@ -29,6 +30,8 @@ interface Mistake {
   readonly hazard?: Hazard
   /** Shows in whole missions; default: in short schedules. */
   readonly length?: Length
+  /** Where the search begins, for what shows seldom; default: 1. */
+  readonly from?: number
   /** Around the core or the port, made anew for each schedule. */
   readonly around?: () => Sabotage
   /** In the engine: a method that is another one, until what is returned is called. */
@@ -220,10 +223,39 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
     hazard: 'stalls',
     engine: () => replace(Stall.prototype, 'step', () => () => undefined),
   },
+  'a boot owes what the one before it flew': {
+    guarantee: 'G5',
+    from: 1000,
+    engine: () =>
+      replace(
+        Dispatch.prototype,
+        'owed',
+        (owed) =>
+          function (this: Dispatch, onGround: boolean, now_ms: number) {
+            return owed.call(this, onGround, now_ms)
+          },
+      ),
+  },
+  'a place has one longitude': {
+    guarantee: 'G6',
+    hazard: 'antimeridian',
+    // Whoever goes there calls it 180.
+    engine: () =>
+      replace(
+        Dispatch.prototype,
+        'isForeign',
+        (isForeign) =>
+          function (this: Dispatch, target: ReportedTarget, now_ms: number) {
+            const isOther = target.lon !== undefined && target.lon < -179
+            return isForeign.call(this, isOther ? { ...target, lon: 0 } : target, now_ms)
+          },
+      ),
+  },
   'an alarm ends what is under way, and nothing follows': {
     guarantee: 'G5',
     hazard: 'strangers',
     length: 'long',
+    from: 180,
     engine: () =>
       replace(
         Dispatch.prototype,
