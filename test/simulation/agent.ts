@@ -5,6 +5,8 @@ import { encode } from '../../src/wire/write.ts'
 import type { Chance } from './chance.ts'
 
 export const HOME = { lat: 47.397742, lon: 8.545594, amsl: 488 }
+/** On the antimeridian, by the name that a target there does not have. */
+export const ANTIMERIDIAN: typeof HOME = { ...HOME, lon: -180 }
 const METRES_PER_DEGREE = 111_195
 
 interface Component {
@@ -27,6 +29,7 @@ export class Agent {
   readonly name: AgentName
   /** Where it wants to go, m from home. */
   readonly #reach_m: number
+  readonly #home: typeof HOME
   #chance!: Chance
   readonly #snapshots: Snapshot[] = []
   /** The newest snapshot when it last had a say. */
@@ -37,9 +40,10 @@ export class Agent {
   /** What it last said, in words. */
   lastWords = ''
 
-  constructor(name: AgentName, reach_m: number) {
+  constructor(name: AgentName, reach_m: number, home = HOME) {
     this.name = name
     this.#reach_m = reach_m
+    this.#home = home
   }
 
   /** A `snapshot` message arrives. */
@@ -145,7 +149,7 @@ export class Agent {
           this.#notice([]),
         ]
       default:
-        return [this.#component('bare', 'goto', { lat: HOME.lat, lon: HOME.lon, alt: 8 })]
+        return [this.#component('bare', 'goto', { lat: this.#home.lat, lon: this.#home.lon, alt: 8 })]
     }
   }
 
@@ -218,12 +222,19 @@ export class Agent {
       id,
       'goto',
       {
-        lat: HOME.lat + chance.real(-reach_m, reach_m) / METRES_PER_DEGREE,
-        lon: HOME.lon + chance.real(-reach_m, reach_m) / METRES_PER_DEGREE,
+        lat: this.#home.lat + chance.real(-reach_m, reach_m) / METRES_PER_DEGREE,
+        lon: this.#lon(chance.real(-reach_m, reach_m) / METRES_PER_DEGREE),
         alt: chance.real(5, 12),
       },
       ['range', ...requires],
     )
+  }
+
+  /** So far east of home. From the antimeridian it goes nowhere but west, or stays on it. */
+  #lon(east_deg: number): number {
+    const { lon } = this.#home
+    if (lon !== ANTIMERIDIAN.lon) return lon + east_deg
+    return 180 + Math.min(0, east_deg)
   }
 
   #velocity(id: string, requires: readonly string[]): Component {

@@ -1,9 +1,10 @@
 // Parts of the world that not every schedule has: what the link does to time, who else is on it, what telemetry cannot mean, how
-// long the kernel keeps what the loop does not read, and an agent that is valid and hostile.
+// long the kernel keeps what the loop does not read, an agent that is valid and hostile, and where longitudes begin anew.
 
 import { Chance } from './chance.ts'
 
-export const HAZARDS = ['late', 'strangers', 'impossible', 'stalls', 'hostile'] as const
+/** A new one comes last: what is drawn for the others stays as it is. */
+export const HAZARDS = ['late', 'strangers', 'impossible', 'stalls', 'hostile', 'antimeridian'] as const
 export type Hazard = (typeof HAZARDS)[number]
 
 /** Those that hold on this code: another one is flown where it is asked for (`--hazards late,stalls`). */
@@ -16,6 +17,7 @@ const PROBABILITY: Readonly<Record<Hazard, number>> = {
   stalls: 0.25,
   // Each of its responses takes as long as many schedules.
   hostile: 0.03,
+  antimeridian: 0.03,
 }
 
 /** What a schedule has, of those that may be: drawn from a chance of its own, whatever the rest of it is. */

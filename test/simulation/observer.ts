@@ -99,6 +99,7 @@ interface Watched {
   readonly mapAt: number
   phase: string
   crossed: boolean
+  crossed_ms: number | undefined
   /** What has been seen of its flight. */
   frames: number
   first: Uint8Array | undefined
@@ -124,7 +125,11 @@ interface Debt {
   readonly why: string
   /** Each alternative in order; what is refused or not shown is followed by its successors. */
   readonly names: string[]
+  /** Modes that the effect itself went through: they may be shown still. */
+  readonly flown: readonly string[]
   readonly since_ms: number
+  /** When the flight before it began; Infinity where that is not known. */
+  readonly begun_ms: number
   readonly resource: string | undefined
   owed: boolean
   readonly sends: Map<string, number>
@@ -255,6 +260,8 @@ export class Observer {
   /** Since when it asks for the mode without a pause, and when it last did: it doubts one, though not what was visible here. */
   #askedSince_ms = Number.NEGATIVE_INFINITY
   #asked_ms = Number.NEGATIVE_INFINITY
+  /** In an alarm: when the report came in that began a mode which nothing owed explains. */
+  #foreign: { readonly mode: string; readonly since_ms: number } | undefined
   /** The last turn, and the end of the last time in which there was none for long. */
   #turned_ms: number | undefined
   #stalled_ms = Number.NEGATIVE_INFINITY
@@ -395,6 +402,7 @@ export class Observer {
     for (const frame of turn.frames) this.#judgeFrame(frame, silent, liveBefore)
     if (cutOff) [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] = after
     this.#judgeDoubt()
+    this.#judgeTakenInAlarm()
     this.#settleDebts(debtsBefore, turn.deaf)
     if (input.kind === 'response') this.#judgeAnswer(input.agent, turn)
     if (input.kind === 'operate') this.#judgeOrder(input, held, turn)
@@ -509,6 +517,25 @@ export class Observer {
     }
   }
 
+  /**
+   * In an alarm control is latched already, so nobody is told that somebody has taken over. A mode, HOLD too, that neither what is
+   * owed nor the flight before it explains is his, where the companion has doubted it (it asks for the mode) and it was borne out;
+   * then nothing is owed any more.
+   */
+  #judgeTakenInAlarm(): void {
+    const { mode, armed } = this.#sight
+    const explains = (d: Debt): boolean => [...d.names, ...d.flown].includes(mode!.mode)
+    if (!this.#alarmed || mode === undefined || !armed || this.#debts.some(explains)) {
+      this.#foreign = undefined
+      return
+    }
+    if (this.#foreign?.mode !== mode.mode) this.#foreign = { mode: mode.mode, since_ms: mode.received_ms }
+    const { since_ms } = this.#foreign
+    const isBorneOut = mode.received_ms > since_ms || this.at_ms - since_ms > DOUBT_MS
+    if (!isBorneOut || this.#asked_ms < since_ms - ASKED_MS) return
+    for (const debt of this.#debts) if (since_ms > debt.since_ms) debt.owed = false
+  }
+
   /** Whatever is published fits any broker (PROTOCOL 12). */
   #judgeSize({ topic, value }: Publication): void {
     if (!this.#hazards.has('hostile') || topic === 'catalog') return
@@ -606,6 +633,7 @@ export class Observer {
     if (datagram[7] === 0 && datagram[8] === 0 && datagram[9] === 0) this.#heard = true
     if (!this.#heard) return
     if (input.dropped) return
+    if (messageOf(datagram) === POSITION_TARGET && [...this.#live].some((i) => i.engaged)) this.count('target reported')
     this.#sight.apply(datagram, input.received_ms)
     const { mode } = this.#sight
     if (mode?.received_ms !== input.received_ms) return
@@ -641,7 +669,7 @@ export class Observer {
     const said = value as Said
     switch (kind) {
       case 'status':
-        if (said.session !== this.#session) this.#begin(said.session, renewed)
+        if (said.session !== this.#session) this.#begin(said.session, renewed, input)
         break
       case 'control':
         if (input.kind === 'start') this.#judgeMemory(said)
@@ -729,7 +757,7 @@ export class Observer {
     }
   }
 
-  #begin(session: string, renewed: string | undefined): void {
+  #begin(session: string, renewed: string | undefined, input: Input): void {
     if (this.#past.has(session)) this.find('G3', `session ${session} came back`)
     if (this.#session !== '') {
       this.#past.add(this.#session)
@@ -758,12 +786,16 @@ export class Observer {
       // A HOLD may have been under way, or about to be, when the core trapped: the one of an undo, or after a landing.
       debts.push(this.#debt('inherited', ['HOLD'], undefined, false))
     }
-    // One that has been up for longer than an effect lasted may be the one that flew it (PROTOCOL 11).
+    // One that has been up for longer than an effect lasted may be the one that flew it (PROTOCOL 11), and no other.
     if (renewed === 'reboot') {
       const live = [...this.#live, ...this.#cutOff].map((i) => this.#owes(i, SESSION_ENDED))
-      debts = [...this.#debts, ...live].map((d) => ({ ...d, sends: new Map<string, number>(), owed: false }))
+      const all = [...this.#debts, ...live]
+      const on_ms = switchedOn_ms(input) - UP_SLACK_MS
+      const [theirs, gone] = [all.filter((d) => d.begun_ms >= on_ms), all.filter((d) => d.begun_ms < on_ms)]
+      debts = theirs.map((d) => ({ ...d, sends: new Map<string, number>(), owed: false }))
+      if (gone.length > 0) this.count('gone with a boot')
       // The HOLD after a landing may have been begun since it was switched on.
-      debts.push(this.#debt('inherited', ['HOLD'], undefined, false))
+      if (this.#landingSent) debts.push(this.#debt('inherited', ['HOLD'], undefined, false))
     }
     const [ours, resumed, accepted] = [this.#ours, this.#resumed, this.#acceptedMode]
     this.#forget(session)
@@ -906,6 +938,7 @@ export class Observer {
       mapAt: this.#mapAt.get(snapshot) ?? Number.NaN,
       phase: 'retained',
       crossed: false,
+      crossed_ms: undefined,
       frames: 0,
       first: undefined,
       home_m: Number.NaN,
@@ -940,6 +973,7 @@ export class Observer {
     if (isIrreversible(i) && (ended || phase === 'acknowledged' || phase === 'completed')) this.#ended.push(i)
     // Its intent is on the disk or settled: what the next process would find uncertain has changed.
     if (isIrreversible(i)) this.#orders++
+    if (reason === 'taken_over') this.#judgeTaken(i, input)
     if (ended) this.count(`${phase} ${reason}`)
     if (!ended && phase !== 'completed') return
     if (phase === 'completed') this.count(`completed ${i.is.name}`)
@@ -951,8 +985,18 @@ export class Observer {
     this.#debts.push(this.#owes(i, `${phase} ${reason}`))
   }
 
+  /** Nobody else gives a target, in any schedule: one that is reported in Offboard is ours. */
+  #judgeTaken(i: Watched, input: Input): void {
+    if (input.kind !== 'telemetry' || messageOf(input.datagram) !== POSITION_TARGET) return
+    const { mode } = this.#sight
+    const isOffboard = mode?.mode === 'OFFBOARD' && mode.intended === 'OFFBOARD'
+    const isDoubted = this.at_ms - this.#asked_ms <= DOUBT_MS
+    if (isOffboard && !isDoubted) this.find('G6', `${i.id} (${i.sequence}) was taken over for its own target`)
+  }
+
   #cross(i: Watched): void {
     i.crossed = true
+    i.crossed_ms = this.at_ms
     this.count(`crossed ${i.is.name}`)
     for (const { on, phase } of i.requires) {
       if (!isReached(on, phase)) {
@@ -1309,15 +1353,25 @@ export class Observer {
     }
     // A setpoint that only may have been engaged, by whoever was before it, need not be stopped.
     const sure = i.is.kind !== Kind.setpoint || i.commanded
-    return this.#debt(`${i.id} (${i.sequence}) ${why}`, names, i.is.uses, names.length > 0 && sure)
+    const flown = 'leads' in effect ? effect.leads : []
+    const rest = { flown, begun_ms: i.crossed_ms ?? this.at_ms }
+    return this.#debt(`${i.id} (${i.sequence}) ${why}`, names, i.is.uses, names.length > 0 && sure, rest)
   }
 
-  #debt(why: string, names: string[], resource: string | undefined, owed: boolean): Debt {
+  #debt(
+    why: string,
+    names: string[],
+    resource: string | undefined,
+    owed: boolean,
+    { flown, begun_ms }: Pick<Debt, 'flown' | 'begun_ms'> = { flown: [], begun_ms: Number.POSITIVE_INFINITY },
+  ): Debt {
     const [sends, sent_ms] = [new Map<string, number>(), Number.POSITIVE_INFINITY]
     return {
       why,
       names,
+      flown,
       since_ms: this.at_ms,
+      begun_ms,
       resource,
       owed,
       sends,
@@ -1364,6 +1418,8 @@ const STALL_MS = 100
 const DOUBT_MS = 600
 /** The mode is asked for each 100 ms as long as it is awaited. */
 const ASK_MS = 250
+/** It may have been asked for so long before a report that is doubted. */
+const ASKED_MS = 150
 /** A wrong place, until the last frame that tells of it or of the right one can have come. */
 const MISPLACED_MS = 8000
 /** Frames of the boot before may come for 3 s, and the new one is believed a second after its first. */
@@ -1374,11 +1430,19 @@ const OBLIGATIONS_MAX = 32
 const PUBLISHED_MAX = 64 * 1024
 const HEARTBEAT = 0
 const CURRENT_MODE = 436
+const POSITION_TARGET = 87
+/** A time since boot has no more digits than ms, and comes a while after it was read. */
+const UP_SLACK_MS = 50
 /** Messages with a time of their own in them. */
 const TIMED = new Set([33, 32, 24, 230, 242])
 const TIMED_SINCE_BOOT = new Set([33, 32])
 /** Their first field, ms. */
 const upTime = (datagram: Uint8Array): number => new DataView(datagram.buffer, datagram.byteOffset).getUint32(10, true)
+/** When a vehicle that says for how long it has been up was switched on; without a word of that, at any time. */
+const switchedOn_ms = (input: Input): number =>
+  input.kind === 'telemetry' && TIMED_SINCE_BOOT.has(messageOf(input.datagram))
+    ? input.received_ms - upTime(input.datagram)
+    : Number.NEGATIVE_INFINITY
 const reportedMode = (datagram: Uint8Array): string => modeName(datagram[12]!, datagram[13]!)
 /** The first of target_system and target_component in each message that has them. */
 const TARGETS: Readonly<Record<number, number>> = { 76: 30, 84: 50, 86: 50, 20: 2 }

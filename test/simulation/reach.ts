@@ -76,6 +76,8 @@ export const REACHED_AT_LEAST: Readonly<Record<string, number>> = {
   'session trap': 400,
   'session reboot': 10,
   'session restart': 100,
+  'gone with a boot': 5,
+  'target reported': 10,
   'companion dies between two turns': 80,
   'died before gate': 8,
   'died after gate': 10,

@@ -6,7 +6,9 @@ import { Timeline } from '../../companion/mavlink/timeline.ts'
 import { px4Multirotor } from '../../src/autopilot/px4-multirotor.ts'
 import { quotaOf } from '../../src/catalog/quota.ts'
 import type { CoreFrame } from '../../src/core/core.ts'
+import { Aftermath } from '../../src/engine/dispatch/aftermath.ts'
 import { Contingency } from '../../src/engine/dispatch/contingency.ts'
+import { Dispatch } from '../../src/engine/dispatch/dispatch.ts'
 import { CommandLease, Lease } from '../../src/engine/dispatch/lease.ts'
 import { Consents } from '../../src/engine/operator/consent.ts'
 import { Intents } from '../../src/engine/operator/intent.ts'
@@ -15,15 +17,21 @@ import { Obligations } from '../../src/engine/plan/obligation.ts'
 import { Session } from '../../src/engine/session.ts'
 import { Stall } from '../../src/engine/vehicle/stall.ts'
 import { Takeover } from '../../src/engine/vehicle/takeover.ts'
+import type { ReportedTarget } from '../../src/telemetry/report.ts'
 import type { Sabotage } from './companion.ts'
 import type { Hazard } from './hazard.ts'
 import type { Mutation } from './mutant.ts'
 import type { Guarantee } from './observer.ts'
+import type { Length } from './scenario.ts'
 
 interface Mistake {
   readonly guarantee: Guarantee
   /** Only in schedules with this. */
   readonly hazard?: Hazard
+  /** Shows in whole missions; default: in short schedules. */
+  readonly length?: Length
+  /** Where the search begins, for what shows seldom; default: 1. */
+  readonly from?: number
   /** Around the core or the port, made anew for each schedule. */
   readonly around?: () => Sabotage
   /** In the engine: a method that is another one, until what is returned is called. */
@@ -214,6 +222,51 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
     guarantee: 'G5',
     hazard: 'stalls',
     engine: () => replace(Stall.prototype, 'step', () => () => undefined),
+  },
+  'a boot owes what the one before it flew': {
+    guarantee: 'G5',
+    from: 1000,
+    engine: () =>
+      replace(
+        Dispatch.prototype,
+        'owed',
+        (owed) =>
+          function (this: Dispatch, onGround: boolean, now_ms: number) {
+            return owed.call(this, onGround, now_ms)
+          },
+      ),
+  },
+  'a place has one longitude': {
+    guarantee: 'G6',
+    hazard: 'antimeridian',
+    // Whoever goes there calls it 180.
+    engine: () =>
+      replace(
+        Dispatch.prototype,
+        'isForeign',
+        (isForeign) =>
+          function (this: Dispatch, target: ReportedTarget, now_ms: number) {
+            const isOther = target.lon !== undefined && target.lon < -179
+            return isForeign.call(this, isOther ? { ...target, lon: 0 } : target, now_ms)
+          },
+      ),
+  },
+  'an alarm ends what is under way, and nothing follows': {
+    guarantee: 'G5',
+    hazard: 'strangers',
+    length: 'long',
+    from: 180,
+    engine: () =>
+      replace(
+        Dispatch.prototype,
+        'alarm',
+        (alarm) =>
+          function (this: Dispatch, text: string, now_ms: number) {
+            const mend = replace(Aftermath.prototype, 'owe', () => () => undefined)
+            alarm.call(this, text, now_ms)
+            mend()
+          },
+      ),
   },
   'a contingency is shown before it was sent': {
     guarantee: 'G5',

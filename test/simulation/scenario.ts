@@ -112,8 +112,12 @@ export function scenarioOf(seed: number, length: Length, may: readonly Hazard[] 
   const both = { seed, roughness, hazards }
   if (length === 'long') return { ...both, duration_ms: 90_000, start: 'cold', reach_m: 25, pace: LONG }
   const delivery = seed % 8 === 5
-  // Some hazards take longer than a schedule usually lasts.
-  const longer = (['late', 'strangers', 'stalls', 'hostile'] as const).some((hazard) => hazards.has(hazard)) ? 2 : 1
+  // Some hazards take longer than a schedule usually lasts: a target is believed to be another's after a second.
+  const longer = (['late', 'strangers', 'stalls', 'hostile', 'antimeridian'] as const).some((hazard) =>
+    hazards.has(hazard),
+  )
+    ? 2
+    : 1
   return {
     ...both,
     duration_ms: chance.real(2000, 4200) * (delivery ? 3 : longer),

@@ -8,7 +8,7 @@ import { SimulatedVehicle } from '../../simulator/vehicle.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import type { JournalEntry, Publication } from '../../src/engine/port.ts'
 import { encode } from '../../src/wire/write.ts'
-import { Agent, HOME, type Snapshot } from './agent.ts'
+import { Agent, ANTIMERIDIAN, HOME, type Snapshot } from './agent.ts'
 import { Chance, type Range, Schedule } from './chance.ts'
 import { Companion, PLACES, type Sabotage, STEPS, type Telegram, TRAPS } from './companion.ts'
 import { Detour } from './detour.ts'
@@ -166,7 +166,9 @@ class World {
     this.#incidents = new Incidents(options.only)
     this.#drain = this.#vehicleChance.pick([0.05, 0.05, 0.3, 1])
     this.#vehicle = this.#newVehicle()
-    this.#agents = (['planner', 'scout', 'courier'] as const).map((name) => new Agent(name, scenario.reach_m))
+    this.#agents = (['planner', 'scout', 'courier'] as const).map(
+      (name) => new Agent(name, scenario.reach_m, this.#home),
+    )
     if (scenario.hazards.has('hostile')) this.#agents.push(new Hostile())
   }
 
@@ -261,6 +263,14 @@ class World {
     return this.#scenario.hazards.has('hostile') ? ['hostile'] : []
   }
 
+  get #isFar(): boolean {
+    return this.#scenario.hazards.has('antimeridian')
+  }
+
+  get #home(): typeof HOME {
+    return this.#isFar ? ANTIMERIDIAN : HOME
+  }
+
   get #isFull(): boolean {
     return this.#now_ms < this.#full_ms
   }
@@ -349,7 +359,9 @@ class World {
     const isFirst = this.#vehicles++ === 0
     return new SimulatedVehicle({
       system: 1,
-      home: HOME,
+      home: this.#home,
+      // The PX4 that was measured reports none in Offboard; here it must be known for ours.
+      ...(this.#isFar && { offboardTarget: true }),
       seed: chance.int(1, 1e9),
       readyAfter_ms: start === 'cold' ? 2500 : 0,
       ...(start === 'aloft' && isFirst && { aloft_m: chance.real(4.5, 10) }),

@@ -64,6 +64,34 @@ describe.each(cores)('a stall (PROTOCOL 8), %s', (_name, core) => {
     expect(stage.commands()).toEqual(['HOLD'])
   })
 
+  /** On the ground in the pilot's mode; behind a stall all is heard at once but what the heartbeat says, that it is disarmed. */
+  function unarmedUnheard(): Stage {
+    const stage = new Stage(core).run(1000)
+    stage.show({ mode: 'POSITION' }).run(100)
+    stalled(300, stage)
+    stage.world.delete('armed')
+    stage.streaming = true
+    stage.run(50).say([takeoff('t')])
+    return stage
+  }
+
+  it('a take-off waits for the next heartbeat, though the mode that is heard is not ours', () => {
+    const stage = unarmedUnheard().run(800)
+    expect(stage.commands()).toEqual([])
+    expect(stage.phases('t')).toEqual(['retained', 'retained state_awaited'])
+    expect(stage.values('outcome/planner').at(-1)).toMatchObject({ detail: 'mode' })
+    stage.set({ armed: 0 }).run(10)
+    expect(stage.commands()).toEqual(['HOLD'])
+  })
+
+  it('G5: it waits no longer than heartbeats take', () => {
+    const stage = unarmedUnheard().run(1400)
+    expect(stage.lastPhase('t')).toBe('retained state_awaited')
+    stage.run(100)
+    expect(stage.commands()).toEqual([])
+    expect(stage.lastPhase('t')).toBe('blocked not_in_control')
+  })
+
   it('asks for the mode at once, each 100 ms until it is heard', () => {
     const stage = stalled(101)
     stage.asked_ms.length = 0
