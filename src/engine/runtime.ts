@@ -418,13 +418,14 @@ export class Runtime {
   #tellControl(now_ms: number): void {
     const { session } = this
     const { consents } = this.#round.flight
-    const { n, paused, pilotControl: pilot_control, revoked, intents } = this.#control
+    const { n } = this.#control
     const { changes } = consents
     const told = this.#told
     const isSame = told.n === n && told.session === session
     const { since_ms, times } = now_ms - told.since_ms < 1000 ? told : { since_ms: now_ms, times: 0 }
     if (isSame && (told.changes === changes || times === PENDING_TOLD_MAX)) return
     this.#told = { n, session, changes, since_ms, times: isSame ? times + 1 : times }
+    const { paused, pilotControl: pilot_control, revoked, intents } = this.#control
     const { uncertain } = intents
     const shown = consents.pending.map((consent) => consents.shown(consent, now_ms, this.#options.wall()))
     const most = shown.reduce((room, { bytes }) => room - bytes, MESSAGE_BYTES_MAX)

@@ -106,17 +106,19 @@ export class Telemetry {
 
   /** Nothing that the field rests on is missing, bad or old, and it has not jumped lately. */
   #counts(field: number, received_ms: number): boolean {
-    const { name, needs = [] } = this.#fields[field]!
-    return needs.every((need) => this.#has(need, received_ms)) && this.#settling.isSettled(name, received_ms)
+    const { name, needs } = this.#fields[field]!
+    if (needs !== undefined) for (const need of needs) if (!this.#has(need, received_ms)) return false
+    return this.#settling.isSettled(name, received_ms)
   }
 
   #has(need: Need, received_ms: number): boolean {
-    const fresh = ({ received_ms: then }: Timed, maxAge_ms: number): boolean => received_ms - then <= maxAge_ms
     switch (need) {
       case 'estimator':
-        return this.#estimator.value === 1 && fresh(this.#estimator, this.#maxAge_ms['estimator.ok'])
+        return (
+          this.#estimator.value === 1 && received_ms - this.#estimator.received_ms <= this.#maxAge_ms['estimator.ok']
+        )
       case 'fix':
-        return this.#fix.value >= FIX_3D && fresh(this.#fix, this.#maxAge_ms['gps.fix'])
+        return this.#fix.value >= FIX_3D && received_ms - this.#fix.received_ms <= this.#maxAge_ms['gps.fix']
       case 'home':
         return this.#homeKnown
     }
