@@ -4,10 +4,12 @@
 // How it is compiled stands in asconfig.json. Its memory has 64 pages, 4 MiB, and never grows: no view of it is ever detached.
 //
 //   node assembly/build.mjs [OUT]          OUT is a folder, by default ./build
+//   node assembly/build.mjs --stale        builds ./build, unless it is of these very sources
 //   node assembly/build.mjs --copy DIR     copies the built module to DIR (beside compiled JavaScript)
 
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -47,12 +49,29 @@ function generate(out) {
   writeFileSync(join(out, 'abi.ts'), `${lines.join('\n')}\n`)
 }
 
+/** SHA-256 over all that decides what the core becomes: the sources, how they are compiled, and by which compiler. */
+function hashOfSources() {
+  const hash = createHash('sha256')
+  const names = readdirSync(join(root, 'assembly')).sort()
+  for (const name of [...names.map((each) => join('assembly', each)), 'package-lock.json']) {
+    const path = join(root, name)
+    if (/\.(ts|mjs|json)$/.test(name) && existsSync(path)) hash.update(`${name}\0`).update(readFileSync(path))
+  }
+  return hash.digest('hex')
+}
+
 if (process.argv[2] === '--copy') {
   const to = resolve(process.argv[3])
   mkdirSync(to, { recursive: true })
   copyFileSync(join(root, 'build/core.wasm'), join(to, 'core.wasm'))
 } else {
-  const out = resolve(process.argv[2] ?? join(root, 'build'))
-  compile(out)
-  generate(out)
+  const ifStale = process.argv[2] === '--stale'
+  const out = resolve(ifStale ? join(root, 'build') : (process.argv[2] ?? join(root, 'build')))
+  const stamp = join(out, 'core.sources')
+  const sources = hashOfSources()
+  if (!ifStale || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== sources) {
+    compile(out)
+    generate(out)
+    writeFileSync(stamp, sources)
+  }
 }

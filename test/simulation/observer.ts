@@ -222,6 +222,8 @@ export class Observer {
   #stopping = false
   /** Since when a retained action could cross and nothing holds its resource, ms. */
   #idle = new Map<Watched, number>()
+  /** When refusals were answered, by agent; of topics that name none, all together. */
+  readonly #refusals = new Map<string, number[]>()
   #debts: Debt[] = []
   #ours = new Set(['OFFBOARD'])
   #resumed: string | undefined
@@ -398,6 +400,7 @@ export class Observer {
     // What left in the turn of a session's end left before it.
     const after = [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] as const
     const cutOff = renewed !== undefined && !reborn
+    if (renewed !== undefined) this.#refusals.clear()
     if (cutOff) [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] = [sight, ours, mapChanges, uncertain]
     for (const frame of turn.frames) this.#judgeFrame(frame, silent, liveBefore)
     if (cutOff) [this.#sight, this.#ours, this.#mapChanges, this.#uncertain] = after
@@ -566,9 +569,25 @@ export class Observer {
     if (renewed === 'trap') {
       if (known && !this.#revoked.has(agent)) this.find('G5', `${agent} trapped the core and is not revoked`)
     } else if (!this.#stopping) {
-      const verdicts = published.filter((p) => p.topic === `verdict/${agent}`).length
-      if (verdicts !== 1) this.find('G5', `a packet of ${agent} got ${verdicts} verdicts`)
+      const verdicts = published.filter((p) => p.topic === `verdict/${agent}`).map(({ value }) => value as Said)
+      this.#judgeRefusals(agent, known ? agent : '', verdicts)
     }
+  }
+
+  /** Twenty refusals are answered within a second, and the twentieth says that no more are (PROTOCOL 4). */
+  #judgeRefusals(agent: string, of: string, verdicts: readonly Said[]): void {
+    const lately = (this.#refusals.get(of) ?? []).filter((at_ms) => this.at_ms - at_ms < 1000)
+    this.#refusals.set(of, lately)
+    const [verdict] = verdicts
+    const isMuted = lately.length === REFUSALS_MAX
+    if (verdicts.length !== 1 && !(isMuted && verdicts.length === 0)) {
+      this.find('G5', `a packet of ${agent} got ${verdicts.length} verdicts`)
+    }
+    if (verdict === undefined || verdict.accepted) return
+    if (isMuted) this.find('G5', `${agent} was refused more than ${REFUSALS_MAX} times within a second`)
+    lately.push(this.at_ms)
+    if ((verdict.muted === true) !== (lately.length === REFUSALS_MAX))
+      this.find('G5', `${agent} was muted without a word`)
   }
 
   /** An order that names another counter than the newest, or another session, lifts nothing (PROTOCOL 10). */
@@ -1427,6 +1446,7 @@ const BOTH_BOOTS_MS = 4500
 /** So many components of one response are never all that an agent may have. */
 const FEW = 32
 const OBLIGATIONS_MAX = 32
+const REFUSALS_MAX = 20
 const PUBLISHED_MAX = 64 * 1024
 const HEARTBEAT = 0
 const CURRENT_MODE = 436
