@@ -20,7 +20,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: 'quick', include: [...QUICK, ...SAMPLES], exclude: SLOW } },
+      { extends: true, test: { name: 'quick', include: [...QUICK, ...SAMPLES], exclude: SLOW, isolate: false } },
       { extends: true, test: { name: 'whole', include: ['test/**/*.test.ts'], exclude: SAMPLES } },
     ],
   },
