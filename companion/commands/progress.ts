@@ -100,7 +100,7 @@ export class Progress {
     if (v?.digest !== this.#digest || this.#verdict !== undefined) return undefined
     this.#verdict = v
     if (!v.accepted) {
-      this.#print(`rejected${words(v)}`)
+      this.#print(`refused${words(v)}`)
       return 2
     }
     this.#print(`accepted: plan ${v.plan}, generation ${v.generation}`)

@@ -147,6 +147,7 @@ function shapeComponent(entry: Value): Component | string {
   if (!isName(id)) return '.id: must be 1 to 64 of A-Z a-z 0-9 . _ -'
   const type = entry.get('type')
   if (typeof type !== 'string') return '.type: must be a text'
+  if (!entry.has('payload')) return '.payload: missing; {} where there is nothing to say'
   const payload = shapePayload(entry.get('payload'))
   if (typeof payload === 'string') return `.payload${payload}`
   const requires = entry.get('requires') ?? []

@@ -49,14 +49,17 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
     problems[index] = formed.problem
     const known = type >= 0 ? catalog.types[type]! : undefined
     const moves = known !== undefined && movesVehicle(known.kind)
+    const held = barrier(control, known !== undefined && isAction(known.kind), moves)
+    // What is not judged before a person has spoken is no attempt.
+    const counted = held === Reason.none ? attempted : undefined
     return {
       type: Math.max(type, 0),
       id: component.id,
       payload: formed.slots,
       requires: component.requires.map(edge),
       form: formed.reason,
-      scope: recovers === undefined ? Reason.none : scope(accepted, recovers, component.id, type, moves, attempted),
-      barrier: barrier(control, known !== undefined && isAction(known.kind), moves),
+      scope: recovers === undefined ? Reason.none : scope(accepted, recovers, component.id, type, moves, counted),
+      barrier: held,
     }
   })
   for (const type of attempted) speaker.attempted(type)
@@ -114,7 +117,7 @@ function scope(
   id: string,
   type: number,
   moves: boolean,
-  attempted: Set<number>,
+  attempted: Set<number> | undefined,
 ): Reason {
   const covering = plan.obligations.covering(id, type)
   if (covering.length === 0) return moves ? Reason.out_of_scope : Reason.none
@@ -122,7 +125,7 @@ function scope(
   if (covering.some((obligation) => accepted.snapshot <= obligation.newest)) return Reason.evidence_stale
   if (accepted.speaker.attempts(type) >= ATTEMPTS_MAX) return Reason.attempts_exhausted
   // One attempt is one response that brings the type, however many of it.
-  attempted.add(type)
+  attempted?.add(type)
   return Reason.none
 }
 

@@ -24,7 +24,7 @@ export interface Consent {
   readonly asker: Instance
   /** Ids of the rules that want it; none for a request. */
   readonly rules: readonly string[]
-  /** The components of the same response that require the request. */
+  /** The components of the same response that rest on the request, directly or not. */
   readonly covers: readonly Instance[]
   /** b of what it covers, hex. */
   readonly bindings: ReadonlySet<string>
@@ -50,8 +50,8 @@ export class Consents {
 
   /** What a request that is about to be released would ask for; undefined where that has no room. */
   propose(request: Instance): Consent | undefined {
-    const { dependents, generation, plan } = request
-    const ofResponse = dependents.filter((d) => d.generation === generation && plan.instances.has(d.sequence))
+    const { generation, plan } = request
+    const ofResponse = plan.uncrossedDependents(request).filter((d) => d.generation === generation)
     const consent = this.#consent(request, ofResponse, [])
     return this.#hasRoomFor(consent) ? consent : undefined
   }

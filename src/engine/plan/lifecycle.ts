@@ -143,7 +143,11 @@ export class Ledger {
     const seen = footprints.get(lost.type) ?? footprint(catalog, this.#core, type.footprint.now, now_ms)
     footprints.set(lost.type, seen)
     // Nothing that an agent says brings this back before a person has spoken.
-    const needsOperator = plan.speaker.attempts(lost.type) >= ATTEMPTS_MAX || this.#control.intents.concern(type.name)
+    const needsOperator =
+      reason === Reason.paused ||
+      reason === Reason.pilot_control ||
+      plan.speaker.attempts(lost.type) >= ATTEMPTS_MAX ||
+      this.#control.intents.concern(type.name)
     const listed =
       type.scope.length === 0
         ? []

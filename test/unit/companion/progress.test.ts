@@ -93,9 +93,9 @@ describe('progress of a response', () => {
     expect(lines[2]).toBe('  b: withheld, prerequisite_withheld because of c')
   })
 
-  it('ends with 2 at a rejection, or when the companion goes', () => {
-    const rejected = { digest: 'd1', accepted: false, reason: 'generation_not_fresh' }
-    expect(follow(['verdict/planner', rejected])).toEqual({ codes: [2], lines: ['rejected, generation_not_fresh'] })
+  it('ends with 2 at a refusal, or when the companion goes', () => {
+    const refused = { digest: 'd1', accepted: false, reason: 'generation_not_fresh' }
+    expect(follow(['verdict/planner', refused])).toEqual({ codes: [2], lines: ['refused, generation_not_fresh'] })
     expect(follow(['verdict/planner', VERDICT], ['status', { status: 'offline' }]).codes[1]).toBe(2)
   })
 

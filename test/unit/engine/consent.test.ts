@@ -80,6 +80,14 @@ describe('a consent (PROTOCOL 10)', () => {
     expect(pending(stage)[0].covers.map((c: Said) => c.component)).toEqual(['far', 'near'])
   })
 
+  it('shows what rests on it through another: all that would fly once it is approved', () => {
+    const stage = waiting([range, ask(), asking('g', 30), goto('far', 60, ['range', 'g']), plain('hold', 'h', ['far'])])
+    expect(pending(stage)[0].covers.map((c: Said) => c.component)).toEqual(['g', 'far', 'h'])
+    answer(stage, 'approve')
+    expect(stage.run(100).lastPhase('g')).toBe('dispatched')
+    expect(stage.lastPhase('far')).not.toBe('blocked prerequisite_failed')
+  })
+
   it('G2: differs with the payload of what it covers', () => {
     const digests = [30, 30.001].map((north_m) => pending(waiting([range, ask(), asking('g', north_m)]))[0].consent)
     expect(new Set(digests).size).toBe(2)

@@ -235,6 +235,15 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       return verdict
     }
 
+    it('are not used up while an operator has paused: who should act is he', () => {
+      const stage = lost()
+      stage.operate('pause')
+      for (let i = 0; i < 5; i++) expect(reasons(tryAgain(stage))).toEqual([undefined, 'paused'])
+      expect(stage.obligations.at(-1)).toMatchObject({ component: 'g', reason: 'paused', route: 'operator' })
+      stage.operate('resume')
+      expect(reasons(tryAgain(stage))[1]).not.toBe('attempts_exhausted')
+    })
+
     it('are three, then attempts_exhausted and the route is the operator', () => {
       const stage = lost()
       for (let i = 0; i < 3; i++) expect(reasons(tryAgain(stage))).toEqual([undefined, undefined])

@@ -80,7 +80,11 @@ describe('a response (PROTOCOL 4)', () => {
     ['an unknown key inside', withComponent({ kind: 'x' }), 'components[0]: unknown key "kind"'],
     ['an id of 65', withComponent({ id: 'i'.repeat(65) }), 'components[0].id: must be 1 to 64 of A-Z a-z 0-9 . _ -'],
     ['no type', withComponent({ type: undefined }), 'components[0].type: must be a text'],
-    ['no payload', withComponent({ payload: undefined }), 'components[0].payload: must be a map'],
+    [
+      'no payload',
+      withComponent({ payload: undefined }),
+      'components[0].payload: missing; {} where there is nothing to say',
+    ],
     ['a null payload', withComponent({ payload: null }), 'components[0].payload: must be a map'],
     [
       'an array in a payload',
