@@ -13,7 +13,7 @@ import {
   ON_CYCLE, OPEN_ACTION, prerequisite, RESTS_ON_ACTION, rowBegin, rowEnd, setWork, turn, UNKNOWN, work,
 } from './graph'
 import { CANDIDATE_BYTES, CANDIDATES_AT, INPUT_AT, INPUT_EDGES_AT, PLAN_AT } from './layout'
-import { CANDIDATES_MAX, INSTANCES_MAX, PLAN_BYTES_MAX, PREREQUISITES_MAX } from './limits'
+import { CANDIDATES_MAX, PLAN_BYTES_MAX, PREREQUISITES_MAX, STANDING_MAX } from './limits'
 import {
   digestOf, find, giveBack, isForgotten, isSettled, NOWHERE, reachedBy, retain, sequenceOf, settledSlot, take, typeOf,
 } from './ledger'
@@ -57,7 +57,7 @@ function fail(i: u32, reason: Reason, detail: i32): void {
 export function open(
   candidateCount: u32, standingCount: u32, ofAgent: u32, ofGeneration: f64, ofSnapshot: u32, planBytes: u32, now_ms: f64,
 ): void {
-  assert(isSealed() && !judged && candidateCount <= CANDIDATES_MAX && standingCount <= INSTANCES_MAX)
+  assert(isSealed() && !judged && candidateCount <= CANDIDATES_MAX && standingCount <= STANDING_MAX)
   assert(planBytes <= PLAN_BYTES_MAX && snapshotKept(ofSnapshot))
   candidates = candidateCount
   standings = standingCount

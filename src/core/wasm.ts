@@ -363,7 +363,7 @@ class WasmCore implements Core {
     if (this.taken(snapshot) === undefined) throw new RangeError(`snapshot ${snapshot} is not kept`)
     const capacity = this.capacity()
     atMost(candidates.length, Math.min(abi.CANDIDATES_MAX, capacity.instances), 'candidates')
-    atMost(kept.length, abi.INSTANCES_MAX, 'standing components')
+    atMost(kept.length, abi.STANDING_MAX, 'standing components')
     const edges = (of: readonly (Candidate | Standing | Settled)[], what: string): number => {
       const lowest = standing(kept.length - 1)
       let sum = 0

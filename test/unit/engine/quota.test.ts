@@ -224,6 +224,26 @@ describe('what one agent takes is not what another one lacks', () => {
     expect([stage.lastPhase('a'), stage.lastPhase('b')]).toEqual(['released', 'released'])
   })
 
+  it('the only agent names as many that have left as it may have, and all that are there, in one response', () => {
+    const stage = new Stage(loadCore, { catalog: referenceCatalog(CHAINED) }).fly()
+    stage.say([range, goto('g', 200)], { response: 'first' })
+    const said = [
+      ...Array.from({ length: 4 }, (_, i) => notices(256, `gone${i}-`)),
+      ...Array.from({ length: 3 }, (_, i) => notices(200, `waits${i}-`, ['g'])),
+    ]
+    for (const part of said) {
+      expect(stage.run(250).say(part, { recovers: 'first' })).toMatchObject({ accepted: true })
+    }
+    const names = said.flat().map(({ id }) => id)
+    const askers = Array.from({ length: Math.ceil(names.length / 64) }, (_, i): ComponentSaid => {
+      return { ...notice(`asks-${i}`), requires: names.slice(64 * i, 64 * i + 64) }
+    })
+    const verdict = stage.run(250).say(askers, { recovers: 'first' })
+    expect(verdict.components.map(({ decision }: { decision: string }) => decision)).toEqual(
+      askers.map(() => 'retained'),
+    )
+  })
+
   it('a report that has left the core stands while its support does: what rests on it is lost with that, by name', () => {
     const stage = new Stage(loadCore).fly()
     stage.say([range, goto('g', 5000)], { response: 'first' })
