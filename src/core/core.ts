@@ -58,7 +58,7 @@ export interface Standing {
 
 /**
  * A released notice or report of the plan that the core has forgotten: it may be named all the same where its type settles
- * (`settles`). Nothing stands behind it.
+ * (`settles`). Nothing stands behind it: that it was released, and of which type, is the host's word alone.
  */
 export interface Settled {
   readonly sequence: number

@@ -131,6 +131,8 @@ class WasmCore implements Core {
   private readonly words: Uint32Array
   private readonly signed: Int32Array
   private readonly doubles: Float64Array
+  /** The last sequence that the core has given. */
+  private given = 0
 
   constructor(module: WebAssembly.Module, hash: string, image: Image, session: Uint8Array, environment: Uint8Array) {
     this.hash = hash
@@ -343,12 +345,9 @@ class WasmCore implements Core {
       return candidates.map((_, i) => {
         const at = (abi.CANDIDATES_AT + i * abi.CANDIDATE_BYTES) >> 2
         const reason = this.signed[at] as Admitted['reason']
-        return {
-          reason,
-          detail: this.signed[at + 1]!,
-          cause: this.signed[at + 2]!,
-          sequence: this.words[at + 3]!,
-        }
+        const sequence = this.words[at + 3]!
+        if (sequence !== 0) this.given = sequence
+        return { reason, detail: this.signed[at + 1]!, cause: this.signed[at + 2]!, sequence }
       })
     } catch (error) {
       throw this.trapped(error)
@@ -384,7 +383,8 @@ class WasmCore implements Core {
     atMost(offered, Math.min(abi.RESPONSE_EDGES_MAX, capacity.edges), 'prerequisites of the candidates')
     atMost(offered + edges(kept, 'standing'), abi.EDGES_MAX, 'prerequisites of all')
     for (const each of kept) {
-      index(each.sequence, U32_MAX, 'sequence')
+      const sequence = index(each.sequence, U32_MAX, 'sequence')
+      if (sequence < 1 || sequence > this.given) throw new RangeError(`sequence ${sequence} was never given`)
       if (!('type' in each)) continue
       const type = this.image.types[index(each.type, this.image.types.length, 'type')]!
       if (!settles(type))
