@@ -276,7 +276,7 @@ const beyond: readonly Row[] = [
   ['a settled one before the last candidate', besideForgotten(2), ({ core }) => core.addSettled!(1, 0)],
   ['a settled one that was never retained', () => added(besideForgotten(1)()), ({ core }) => core.addSettled!(2, 0)],
   ['a settled one of number 0', () => added(besideForgotten(1)()), ({ core }) => core.addSettled!(0, 0)],
-  ['a settled one of no type', () => added(besideForgotten(1)()), ({ core }) => core.addSettled!(1, TYPES_MAX)],
+  ['a settled one of the type after the last', () => added(besideForgotten(1)()), ({ core }) => core.addSettled!(1, 1)],
   ['a settled one that is known', () => added(besideKnown(Kind.notice)()), ({ core }) => core.addSettled!(1, 0)],
   ['a settled action', () => added(besideForgotten(1, Kind.command)()), ({ core }) => core.addSettled!(1, 0)],
   ['a settled request', () => added(besideForgotten(1, Kind.request)()), ({ core }) => core.addSettled!(1, 0)],
