@@ -576,7 +576,7 @@ export class Observer {
     }
   }
 
-  /** Twenty refusals are answered within a second, and the twentieth says that no more are (PROTOCOL 4). */
+  /** Fifty refusals are answered within a second, and the fiftieth says that no more are (PROTOCOL 4). */
   #judgeRefusals(agent: string, of: string, verdicts: readonly Said[]): void {
     const lately = (this.#refusals.get(of) ?? []).filter((at_ms) => this.at_ms - at_ms < 1000)
     this.#refusals.set(of, lately)
@@ -1452,7 +1452,7 @@ const BOTH_BOOTS_MS = 4500
 /** So many components of one response are never all that an agent may have. */
 const FEW = 32
 const OBLIGATIONS_MAX = 32
-const REFUSALS_MAX = 20
+const REFUSALS_MAX = 50
 const PUBLISHED_MAX = 64 * 1024
 const HEARTBEAT = 0
 const CURRENT_MODE = 436
