@@ -91,8 +91,6 @@ export interface ComponentType {
   readonly footprint: { readonly now: readonly number[]; readonly cited: readonly number[] }
   readonly requires: readonly number[]
   readonly mayRequire: readonly { readonly type: number; readonly phase: Phase }[]
-  /** What is released leaves the core once nothing rests on it, and may be named all the same. */
-  readonly settles: boolean
   /** Types that an obligation's scope takes in beside the component's own dependents. */
   readonly scope: readonly number[]
   /** The resource that its crossing holds. */

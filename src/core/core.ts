@@ -56,15 +56,6 @@ export interface Standing {
   readonly requires: readonly number[]
 }
 
-/**
- * A released notice or report of the plan that the core has forgotten: it may be named all the same where its type settles
- * (`settles`). Nothing stands behind it.
- */
-export interface Settled {
-  readonly sequence: number
-  readonly type: number
-}
-
 export const UNKNOWN_PREREQUISITE = -1
 /** Prerequisite code of the i-th standing component. */
 export const standing = (i: number): number => -2 - i
@@ -77,7 +68,7 @@ export interface Batch {
   readonly generation: number
   /** Ordinal of the cited snapshot, one that `has` knows. */
   readonly snapshot: number
-  readonly standing: readonly (Standing | Settled)[]
+  readonly standing: readonly Standing[]
   readonly candidates: readonly Candidate[]
 }
 

@@ -19,16 +19,14 @@ import {
   CorePoisoned,
   type Gate,
   type Reading,
-  type Settled,
   type SlotValue,
-  type Standing,
   standing,
   UNKNOWN_PREREQUISITE,
   type Validity,
 } from './core.ts'
 import { encode } from './encode.ts'
 import type { Expression } from './expression.ts'
-import { type EntryImage, type Image, settles, type TypeImage } from './image.ts'
+import type { EntryImage, Image, TypeImage } from './image.ts'
 
 const source = readFileSync(new URL('../../build/core.wasm', import.meta.url))
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -81,7 +79,6 @@ interface Exports extends Record<string, unknown> {
     prerequisites: number,
   ): void
   addStanding(sequence: number, prerequisites: number): void
-  addSettled(sequence: number, type: number): void
   judge(): void
   bindRetained(): void
   gate(sequence: number, barriers: number, now_ms: number, stamp: number): number
@@ -331,12 +328,9 @@ class WasmCore implements Core {
         now_ms,
       )
       for (const candidate of candidates) this.offer(candidate)
-      for (const each of batch.standing) {
-        if ('type' in each) core.addSettled(each.sequence, each.type)
-        else {
-          this.writeEdges(each.requires)
-          core.addStanding(each.sequence, each.requires.length)
-        }
+      for (const { sequence, requires } of batch.standing) {
+        this.writeEdges(requires)
+        core.addStanding(sequence, requires.length)
       }
       core.judge()
       core.bindRetained()
@@ -364,13 +358,11 @@ class WasmCore implements Core {
     const capacity = this.capacity()
     atMost(candidates.length, Math.min(abi.CANDIDATES_MAX, capacity.instances), 'candidates')
     atMost(kept.length, abi.INSTANCES_MAX, 'standing components')
-    const edges = (of: readonly (Candidate | Standing | Settled)[], what: string): number => {
+    const edges = (of: readonly { readonly requires: readonly number[] }[], what: string): number => {
       const lowest = standing(kept.length - 1)
       let sum = 0
       for (let i = 0; i < of.length; i++) {
-        const each = of[i]!
-        if (!('requires' in each)) continue
-        const { requires } = each
+        const { requires } = of[i]!
         atMost(requires.length, abi.PREREQUISITES_MAX, 'prerequisites', what, i)
         for (const code of requires) {
           if (Number.isInteger(code) && code < candidates.length && code >= lowest) continue
@@ -383,13 +375,7 @@ class WasmCore implements Core {
     const offered = edges(candidates, 'candidate')
     atMost(offered, Math.min(abi.RESPONSE_EDGES_MAX, capacity.edges), 'prerequisites of the candidates')
     atMost(offered + edges(kept, 'standing'), abi.EDGES_MAX, 'prerequisites of all')
-    for (const each of kept) {
-      index(each.sequence, U32_MAX, 'sequence')
-      if (!('type' in each)) continue
-      const type = this.image.types[index(each.type, this.image.types.length, 'type')]!
-      if (!settles(type))
-        throw new RangeError(`type ${type.name} does not settle: its support reads its record, or it is no report`)
-    }
+    for (const { sequence } of kept) index(sequence, U32_MAX, 'sequence')
     for (let i = 0; i < candidates.length; i++) this.checkPayload(candidates[i]!, i)
   }
 

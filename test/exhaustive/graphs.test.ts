@@ -156,22 +156,13 @@ describe.each(cores)('%s', (_, make) => {
       })
       const edgesOfStanding = first.map(() => edges(6))
       const completed = first.map(() => roll(2) === 0)
-      // A report's support reads nothing here: either may settle.
-      const settled = first.map(({ type: t }) => t !== 1 && roll(3) === 0)
       const [a, b] = pair.map((core) => {
         core.snapshot(0)
         const sequences = retain(core, batch(1, first), 0)
         sequences.forEach((s, i) => {
           if (first[i]!.type === 1 && completed[i]) core.reach(s, Phase.completed)
-          if (!settled[i]) return
-          core.end(s, Phase.completed)
-          core.release(s)
         })
-        const rest = {
-          standing: sequences.map((sequence, i) =>
-            settled[i] ? { sequence, type: first[i]!.type } : { sequence, requires: edgesOfStanding[i]! },
-          ),
-        }
+        const rest = { standing: sequences.map((sequence, i) => ({ sequence, requires: edgesOfStanding[i]! })) }
         return core.admit(batch(1, candidates, rest), 0)
       })
       expect({ seed, candidates, edgesOfStanding, completed, admitted: b }).toEqual({

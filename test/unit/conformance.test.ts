@@ -193,42 +193,6 @@ describe.each(cores)('%s', (_, make) => {
     expect(core.admit(later, 0)[0]!.reason).toBe(Reason.unsupported)
   })
 
-  test('G1: what was released and forgotten may be named, stands while its support does, and is bound', () => {
-    const mayRequire = [0, 1].map((t) => ({ type: t, phase: Phase.released }))
-    const support = clauses(both('ge', now(0), num(5)))
-    const core = load(
-      make,
-      image(
-        [{ name: 'level', maxAge_ms: 100, discrete: false }],
-        [type(Kind.report, { support }), type(Kind.notice), type(Kind.notice, { mayRequire, requires: [0] })],
-      ),
-    )
-    core.observe(0, 7, 0)
-    core.snapshot(0)
-    const first = retain(core, batch(1, [candidate(0), candidate(1)]), 0) as [number, number]
-    for (const sequence of first) {
-      expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
-      core.end(sequence, Phase.completed)
-      core.release(sequence)
-    }
-    const kept = first.map((sequence, t) => ({ sequence, type: t }))
-    const named = [candidate(2, { requires: [standing(0), standing(1)] }), candidate(2, { requires: [standing(1)] })]
-    const [both_, lacking] = core.admit(
-      batch(1, [...named, candidate(2, { requires: [standing(0)] })], { standing: kept }),
-      0,
-    )
-    expect(both_!.reason).toBe(Reason.none)
-    expect([lacking!.reason, lacking!.detail]).toEqual([Reason.prerequisite_missing, 0])
-    expect(core.rehearse(both_!.sequence, 0, 0).decision).toBe('allow')
-    core.observe(0, 4, 1)
-    expect(core.gate(both_!.sequence, 0, 1, 0)).toMatchObject({ reason: Reason.prerequisite_lost, detail: first[0] })
-    // Silence is no support either; a notice needs none.
-    const [again] = retain(core, batch(1, [candidate(2, { requires: [standing(0)] })], { standing: kept }), 1) as [
-      number,
-    ]
-    expect(core.gate(again, 0, 200, 0)).toMatchObject({ reason: Reason.prerequisite_lost, detail: first[0] })
-  })
-
   test('G1: a prerequisite of unknown type counts as whichever type is mandatory, and takes what rests on it along', () => {
     const mayRequire = [0, 1].map((t) => ({ type: t, phase: Phase.released }))
     const core = load(
