@@ -222,6 +222,8 @@ export class Observer {
   #stopping = false
   /** Since when a retained action could cross and nothing holds its resource, ms. */
   #idle = new Map<Watched, number>()
+  /** When an arm frame left last. */
+  #armed_ms = Number.NEGATIVE_INFINITY
   /** When refusals were answered, by agent; of topics that name none, all together. */
   readonly #refusals = new Map<string, number[]>()
   #debts: Debt[] = []
@@ -574,7 +576,7 @@ export class Observer {
     }
   }
 
-  /** Twenty refusals are answered within a second, and the twentieth says that no more are (PROTOCOL 4). */
+  /** Fifty refusals are answered within a second, and the fiftieth says that no more are (PROTOCOL 4). */
   #judgeRefusals(agent: string, of: string, verdicts: readonly Said[]): void {
     const lately = (this.#refusals.get(of) ?? []).filter((at_ms) => this.at_ms - at_ms < 1000)
     this.#refusals.set(of, lately)
@@ -1042,7 +1044,8 @@ export class Observer {
       const { mode } = this.#sight
       i.engaged = mode?.mode === 'OFFBOARD' && mode.intended === 'OFFBOARD'
     }
-    this.#acceptedMode = undefined
+    // What changes no mode leaves the one that was accepted as it is.
+    if (!isIrreversible(i)) this.#acceptedMode = undefined
     this.#live.add(i)
     // Whoever takes the resource stands for what would have followed, or it has been shown.
     this.#debts = this.#debts.filter((d) => d.resource !== i.is.uses)
@@ -1206,7 +1209,9 @@ export class Observer {
 
   /** `surely`: it must be sent. What was heard before a stall does not say that it stands there. */
   #permits(live: ReadonlySet<Watched>, surely = false): boolean {
-    const arming = [...live, ...this.#live].some((i) => i.armed)
+    // What was heard before an arm frame of ours does not say that it stands there; unless that frame was refused.
+    const heardBefore = this.at_ms - this.#sight.age_ms('armed', this.at_ms) <= this.#armed_ms
+    const arming = [...this.#live].some((i) => i.armed) || (heardBefore && (surely || [...live].some((i) => i.armed)))
     const landedMax_ms = this.#maxAge_ms.get('landed')!
     const parked = this.#sight.isParked(this.at_ms, landedMax_ms, this.#maxAge_ms.get('armed')!)
     const isBehind = (name: string): boolean => this.at_ms - this.#sight.age_ms(name, this.at_ms) > this.#stalled_ms
@@ -1226,6 +1231,7 @@ export class Observer {
       if (COMMANDS[i.is.name]?.[i.frames] !== name) continue
       i.frames++
       if (name === 'arm') i.armed = true
+      if (name === 'arm') this.#armed_ms = this.at_ms
       // From its first frame on, all that a take-off goes through is its own.
       if (i.is.name === 'takeoff') this.#ours.add('TAKEOFF')
       if (name === 'takeoff') {
@@ -1446,7 +1452,7 @@ const BOTH_BOOTS_MS = 4500
 /** So many components of one response are never all that an agent may have. */
 const FEW = 32
 const OBLIGATIONS_MAX = 32
-const REFUSALS_MAX = 20
+const REFUSALS_MAX = 50
 const PUBLISHED_MAX = 64 * 1024
 const HEARTBEAT = 0
 const CURRENT_MODE = 436

@@ -83,7 +83,7 @@ export class Contingency implements Awaiting {
       endsWithHold: this.endsWithHold,
       since_ms: undefined,
       confirmed: false,
-      arming: false,
+      armed_ms: undefined,
     }
     this.#flight.takeover.begin(this.#underway)
   }

@@ -49,6 +49,8 @@ export abstract class Lease implements Awaiting {
   protected awaited: number | undefined
   protected acked = false
   protected refusal: number | undefined
+  /** That frame arms. */
+  #arms = false
   #foreign = { for_ms: 0, heard_ms: Number.NEGATIVE_INFINITY }
 
   constructor(flight: Flight, instance: Instance, effect: Effect, now_ms: number) {
@@ -62,7 +64,7 @@ export abstract class Lease implements Awaiting {
       endsWithHold: effect.endsWithHold,
       since_ms: undefined,
       confirmed: false,
-      arming: false,
+      armed_ms: undefined,
     }
     flight.takeover.begin(this.underway)
   }
@@ -160,7 +162,8 @@ export abstract class Lease implements Awaiting {
     this.refusal = undefined
     this.flight.acks.sent(step.command, this)
     if (step.changesMode) this.flight.takeover.commands(this.underway, now_ms)
-    if (step.arms) this.underway.arming = true
+    this.#arms = step.arms
+    if (step.arms) this.underway.armed_ms = now_ms
   }
 
   /** The state shows it: by any fresh report once it is acknowledged, else by one received after the frame left. */
@@ -170,6 +173,7 @@ export abstract class Lease implements Awaiting {
 
   protected refused(): Ending | undefined {
     if (this.refusal === undefined) return undefined
+    if (this.#arms) this.underway.armed_ms = undefined
     return failed(Reason.refused, MAV_RESULT[this.refusal] ?? `result ${this.refusal}`)
   }
 }

@@ -13,7 +13,7 @@ const RESPONSES_KEPT = 4096
 export const ATTEMPTS_MAX = 3
 
 /** Refusals that are answered within a second: whoever says more than that is not listening. */
-const REFUSALS_MAX = 20
+const REFUSALS_MAX = 50
 
 /** So many within any second. */
 class Rate {

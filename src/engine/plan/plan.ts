@@ -17,8 +17,7 @@ export interface Instance {
   readonly generation: number
   /** Ordinal of the snapshot that it cites. */
   readonly snapshot: number
-  /** Nothing more of one that has left the core. */
-  prerequisites: readonly Instance[]
+  readonly prerequisites: readonly Instance[]
   readonly admitted_ms: number
   phase: Phase
   /** Time spent ready to cross, the resource free; and since when it is, as of the last offer. */
@@ -52,9 +51,7 @@ export class Plan {
   readonly members = new Map<string, Instance>()
   /** All instances that the core still knows, replaced ones among them, by sequence and in its order. */
   readonly instances = new Map<number, Instance>()
-  /** Released ones that have left the core and may still be named, by sequence, the oldest first; no more than the agent's quota. */
-  readonly #settled = new Map<number, Instance>()
-  /** How many of `instances` are live. */
+  /** How many of them are live. */
   live = 0
   /** Superseded, or ended by a handoff or a revocation: nothing of it crosses any more. */
   over = false
@@ -70,8 +67,6 @@ export class Plan {
 
   add(instance: Instance): void {
     this.finished = false
-    const before = this.members.get(instance.id)
-    if (before !== undefined) this.#settled.delete(before.sequence)
     this.members.set(instance.id, instance)
     this.instances.set(instance.sequence, instance)
     this.live++
@@ -102,15 +97,6 @@ export class Plan {
     return dependents.sort((a, b) => a.sequence - b.sequence)
   }
 
-  /** The oldest gives way where there are as many as the agent may have in the core. */
-  #settle(i: Instance): void {
-    this.#settled.set(i.sequence, i)
-    if (this.#settled.size <= this.speaker.quota.instances) return
-    const [oldest] = this.#settled.values()
-    this.#settled.delete(oldest!.sequence)
-    this.members.delete(oldest!.id)
-  }
-
   /** What stays when a newer plan supersedes this one: commands under way, and what they rest on. */
   outlasting(): ReadonlySet<Instance> {
     const kept = new Set<Instance>()
@@ -138,34 +124,18 @@ export class Plan {
     return spare
   }
 
-  /** Ended without completing, replaced, or settled: the core need not know of it once nothing rests on it. */
+  /** Ended without completing, or replaced: nothing will ask for it once nothing rests on it. */
   isDone(i: Instance): boolean {
-    if (this.over) return !isLive(i)
-    return isEnded(i.phase) || (isCompleted(i) && (i.is.settles || this.members.get(i.id) !== i))
+    return this.over ? !isLive(i) : isEnded(i.phase) || (isCompleted(i) && this.members.get(i.id) !== i)
   }
 
-  /** The core knows it, or it has settled. */
-  find(sequence: number): Instance | undefined {
-    return this.instances.get(sequence) ?? this.#settled.get(sequence)
-  }
-
-  isSettled({ sequence }: Instance): boolean {
-    return this.#settled.has(sequence)
-  }
-
-  /** Takes one out that the core forgets, and on which nothing rests. What was released may still be named. */
+  /** Takes one out, on which nothing rests. */
   remove(i: Instance): void {
     this.instances.delete(i.sequence)
-    if (this.members.get(i.id) === i) {
-      if (i.is.settles && isCompleted(i) && !this.over) this.#settle(i)
-      else this.members.delete(i.id)
-    }
+    if (this.members.get(i.id) === i) this.members.delete(i.id)
     this.speaker.instances--
     this.speaker.edges -= i.prerequisites.length
-    const { prerequisites } = i
-    i.prerequisites = []
-    i.dependents = []
-    for (const p of prerequisites) {
+    for (const p of i.prerequisites) {
       p.resting--
       // Now and then, so that each costs the same however many there are.
       if (p.dependents.length > 2 * p.resting + FORGOTTEN_MAX) {
@@ -204,5 +174,5 @@ export const isAction = (kind: Kind): boolean => kind === Kind.command || kind =
 /** Its effect goes to the vehicle: actions, and a handoff, which holds first. */
 export const movesVehicle = (kind: Kind): boolean => isAction(kind) || kind === Kind.handoff
 
-/** The id of an instance of the plan that the core still knows, or that has settled. */
-export const idOf = (plan: Plan, sequence: number): string | undefined => plan.find(sequence)?.id
+/** The id of an instance of the plan that the core still knows. */
+export const idOf = (plan: Plan, sequence: number): string | undefined => plan.instances.get(sequence)?.id

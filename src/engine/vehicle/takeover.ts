@@ -19,8 +19,8 @@ export interface Underway {
   since_ms: number | undefined
   /** The mode has been shown: from now on only this effect explains. */
   confirmed: boolean
-  /** An arm frame has left. */
-  arming: boolean
+  /** When an arm frame left, and was not refused. */
+  armed_ms: number | undefined
 }
 
 export class Takeover {
@@ -32,6 +32,8 @@ export class Takeover {
   /** What the last-finished effect explains; at a session's start HOLD and the setpoint mode. */
   #explained: Set<Mode>
   #endedOnGround = false
+  /** When the newest arm frame of what has ended left: what was heard before does not say that it stands there disarmed. */
+  #armed_ms = Number.NEGATIVE_INFINITY
   /** No effect of ours and no operator has explained anything in this session yet. */
   #fresh: boolean
   /** When one report was heard that nothing explains: it may be an old one that came late. */
@@ -74,6 +76,7 @@ export class Takeover {
   }
 
   finish(effect: Underway): void {
+    if (effect.armed_ms !== undefined) this.#armed_ms = effect.armed_ms
     if (!this.#underway.delete(effect) || effect.since_ms === undefined) return
     if (effect.confirmed) this.#explained = new Set(effect.leads)
     else for (const mode of effect.leads) this.#explained.add(mode)
@@ -182,11 +185,11 @@ export class Takeover {
   }
 
   #isAlone(now_ms: number): boolean {
-    return !this.#isArming() && this.#view.standsDisarmed(now_ms)
+    return !this.#isArming() && this.#view.standsDisarmed(now_ms, this.#armed_ms)
   }
 
   #isArming(): boolean {
-    for (const effect of this.#underway) if (effect.arming) return true
+    for (const effect of this.#underway) if (effect.armed_ms !== undefined) return true
     return false
   }
 

@@ -96,10 +96,11 @@ export class VehicleView {
     return this.#read('armed', now_ms).value === 1
   }
 
-  /** Known to stand there disarmed. What was heard before a stall does not say so. */
-  standsDisarmed(now_ms: number): boolean {
+  /** Known to stand there disarmed, by what was received after `since_ms`. What was heard before a stall does not say so. */
+  standsDisarmed(now_ms: number, since_ms = Number.NEGATIVE_INFINITY): boolean {
     const armed = this.#read('armed', now_ms)
-    return armed.value === 0 && this.#isCurrent(armed, now_ms) && this.isOnGround(now_ms)
+    if (armed.value !== 0 || !this.#isCurrent(armed, now_ms) || now_ms - armed.age_ms <= since_ms) return false
+    return this.isOnGround(now_ms)
   }
 
   /** Known to stand on the ground. Unknown is in the air, and so is what was heard before a stall. */

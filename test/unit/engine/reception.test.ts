@@ -213,13 +213,13 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     expect(stage.run(1000).sayBytes(bytes)).toMatchObject({ accepted: true })
   })
 
-  it('that is refused is answered twenty times a second: the twentieth says so, and each agent has its own', () => {
+  it('that is refused is answered fifty times a second: the fiftieth says so, and each agent has its own', () => {
     const stage = new Stage(core, { catalog: twoAgents() }).fly()
     const junk = (agent: string) => stage.sayBytes(Uint8Array.of(0xff), agent)
-    const said = Array.from({ length: 30 }, () => junk('planner'))
-    expect(said.filter((verdict) => verdict !== undefined)).toHaveLength(20)
-    expect(said[18]).not.toHaveProperty('muted', true)
-    expect(said[19]).toMatchObject({ reason: 'malformed', muted: true })
+    const said = Array.from({ length: 60 }, () => junk('planner'))
+    expect(said.filter((verdict) => verdict !== undefined)).toHaveLength(50)
+    expect(said[48]).not.toHaveProperty('muted', true)
+    expect(said[49]).toMatchObject({ reason: 'malformed', muted: true })
     expect(junk('scout')).toMatchObject({ reason: 'malformed' })
     // What is accepted is answered all the same.
     expect(stage.say([notice('n')])).toMatchObject({ accepted: true })
@@ -228,8 +228,8 @@ describe('a response as a whole (PROTOCOL 4)', () => {
 
   it('of no agent is answered as seldom, over all topics that name none', () => {
     const stage = new Stage(core, { catalog: twoAgents() }).fly()
-    const said = Array.from({ length: 30 }, (_, i) => stage.sayBytes(Uint8Array.of(0xff), `stranger${i}`))
-    expect(said.filter((verdict) => verdict !== undefined)).toHaveLength(20)
+    const said = Array.from({ length: 60 }, (_, i) => stage.sayBytes(Uint8Array.of(0xff), `stranger${i}`))
+    expect(said.filter((verdict) => verdict !== undefined)).toHaveLength(50)
     expect(stage.sayBytes(Uint8Array.of(0xff), 'scout')).toMatchObject({ reason: 'malformed' })
   })
 

@@ -601,6 +601,34 @@ describe('a takeover (PROTOCOL 8)', () => {
       expect(stage.commands()).toEqual(['HOLD', 'arm'])
     })
 
+    it('asks behind an arm frame whose effect has ended, until it is heard anew that nothing is armed', () => {
+      const stage = new Stage(core, { catalog: anytime, obeys: false }).run(1000)
+      stage.say([takeoff('t')])
+      stage.run(10).acknowledge(176).run(10)
+      expect(stage.commands()).toEqual(['HOLD', 'arm'])
+      stage.world.delete('armed')
+      stage.operate('pause').operate('resume')
+      expect(stage.lastPhase('t')).toBe('failed paused')
+      stage.set({ critical: 1 }).say([plain('hold')], {}, 'scout')
+      expect(stage.lastPhase('hold', 'scout')).toBe('blocked not_in_control')
+      stage
+        .show({ armed: false })
+        .run(10)
+        .say([plain('hold', 'again')], {}, 'scout')
+      expect(stage.lastPhase('again', 'scout')).toBe('dispatched')
+    })
+
+    it('does not ask behind an arm frame that was refused', () => {
+      const stage = new Stage(core, { catalog: anytime, obeys: false }).run(1000)
+      stage.say([takeoff('t')])
+      stage.run(10).acknowledge(176).run(10)
+      stage.world.delete('armed')
+      stage.acknowledge(400, 2).run(10)
+      expect(stage.lastPhase('t')).toBe('failed refused')
+      stage.set({ critical: 1 }).say([plain('hold')], {}, 'scout')
+      expect(stage.lastPhase('hold', 'scout')).toBe('dispatched')
+    })
+
     it('keeps NAV_TAKEOFF back after the arm frame', () => {
       const stage = new Stage(core, { obeys: false }).run(1000)
       stage.say([takeoff('t')])
