@@ -25,14 +25,35 @@ export class Outbox {
     if (!this.#isUnderWay) this.#slice()
   }
 
-  /** All that still waits, now. */
+  /** All that still waits, now; what cannot go out is left out, and the first such error thrown in the end. */
   flush(): void {
-    for (const publication of this.#waiting.splice(0)) this.#out(publication)
+    const errors: unknown[] = []
+    while (this.#waiting.length > 0) {
+      try {
+        this.#next(this.#waiting.length)
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
   }
 
   #slice(): void {
-    for (const publication of this.#waiting.splice(0, SLICE_MAX)) this.#out(publication)
-    this.#isUnderWay = this.#waiting.length > 0
-    if (this.#isUnderWay) this.#later(() => this.#slice())
+    try {
+      this.#next(SLICE_MAX)
+    } finally {
+      this.#isUnderWay = this.#waiting.length > 0
+      if (this.#isUnderWay) this.#later(() => this.#slice())
+    }
+  }
+
+  /** So many at most; of what throws and what went before it nothing waits any more. */
+  #next(most: number): void {
+    let taken = 0
+    try {
+      while (taken < most && taken < this.#waiting.length) this.#out(this.#waiting[taken++]!)
+    } finally {
+      this.#waiting.splice(0, taken)
+    }
   }
 }

@@ -466,6 +466,7 @@ export class Dispatch implements Enforced {
       } else this.enforcement!.refuse(asker, now_ms)
     } else if (!approved) this.#ledger.refuse(asker)
     else {
+      this.#flight.consents.answered(consent, now_ms)
       asker.plan.speaker.completed(asker.type)
       this.#ledger.end(asker, Phase.completed, Reason.none, undefined)
     }

@@ -40,6 +40,7 @@ export class Consents {
   /** Of components that rules hold. */
   readonly #inspections = new WeakMap<Instance, Consent>()
   readonly #approved = new WeakSet<Consent>()
+  readonly #answered_ms = new WeakMap<Consent, number>()
   /** Those that were not answered yet when they were last looked at. */
   readonly #open = new Set<Consent>()
   #changes = 0
@@ -79,6 +80,11 @@ export class Consents {
   #put(consent: Consent): void {
     this.#open.add(consent)
     this.#changes++
+  }
+
+  /** A person has said yes to what a request asks for. */
+  answered(consent: Consent, now_ms: number): void {
+    this.#answered_ms.set(consent, now_ms)
   }
 
   /** An inspection is approved; what answers a request is its phase. */
@@ -147,12 +153,26 @@ export class Consents {
     return theirs.length < PENDING_MAX && sum <= speaker.quota.consentBytes
   }
 
-  /** Every request among what this instance rests on has been asked for this very binding, as far as it has been asked. */
+  /**
+   * Every request that this instance names has been asked for this very binding, as far as it has been asked; and so has every
+   * one that it rests on through others, unless that was answered before the instance came.
+   */
   covers(instance: Instance): boolean {
-    return instance.prerequisites.every((request) => {
+    const { plan, prerequisites, sequence, admitted_ms, unmet } = instance
+    if (!plan.asks) return true
+    const isShown = (request: Instance): boolean => {
       const consent = this.#asked.get(request)
-      return consent === undefined || consent.bindings.has(this.#core.binding(instance.sequence))
-    })
+      return consent === undefined || consent.bindings.has(this.#core.binding(sequence))
+    }
+    if (!prerequisites.every(isShown)) return false
+    // Nothing crosses before all that it rests on has reached its phase: then all of these have been asked.
+    if (unmet > 0) return true
+    const above = new Set(prerequisites)
+    for (const { prerequisites: further } of above) for (const each of further) above.add(each) // walked in its turn
+    for (const request of above) {
+      if (!isShown(request) && !(admitted_ms > this.#answered_ms.get(this.#asked.get(request)!)!)) return false
+    }
+    return true
   }
 
   /** What a person is shown: every payload that would fly. `expires` is wall-clock ms. */

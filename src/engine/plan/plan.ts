@@ -53,6 +53,8 @@ export class Plan {
   readonly instances = new Map<number, Instance>()
   /** How many of them are live. */
   live = 0
+  /** One of them was a request. */
+  asks = false
   /** Superseded, or ended by a handoff or a revocation: nothing of it crosses any more. */
   over = false
   /** It has been told that nothing of it is live any more. */
@@ -69,6 +71,7 @@ export class Plan {
     this.finished = false
     this.members.set(instance.id, instance)
     this.instances.set(instance.sequence, instance)
+    if (instance.is.kind === Kind.request) this.asks = true
     this.live++
     this.speaker.instances++
     this.speaker.edges += instance.prerequisites.length

@@ -52,6 +52,11 @@ export class Takeover {
     this.#ours = new Set([engaged, ...(before === undefined ? [] : before.#ours)])
     this.#explained = new Set(['HOLD', engaged, ...(before === undefined ? [] : before.#allExplained())])
     this.#fresh = before === undefined || before.#fresh
+    if (before !== undefined) {
+      for (const { armed_ms } of [...before.#underway, { armed_ms: before.#armed_ms }]) {
+        this.#armed_ms = Math.max(this.#armed_ms, armed_ms ?? Number.NEGATIVE_INFINITY)
+      }
+    }
   }
 
   #allExplained(): Mode[] {
@@ -76,7 +81,7 @@ export class Takeover {
   }
 
   finish(effect: Underway): void {
-    if (effect.armed_ms !== undefined) this.#armed_ms = effect.armed_ms
+    this.#armed_ms = Math.max(this.#armed_ms, effect.armed_ms ?? Number.NEGATIVE_INFINITY)
     if (!this.#underway.delete(effect) || effect.since_ms === undefined) return
     if (effect.confirmed) this.#explained = new Set(effect.leads)
     else for (const mode of effect.leads) this.#explained.add(mode)

@@ -62,6 +62,18 @@ describe('outbox', () => {
     expect(out).toEqual(upTo(3 * SLICE_MAX + 1))
   })
 
+  it('loses nothing but what cannot go out, whether that comes in a slice or at the end', () => {
+    const { outbox, out, turns } = box((value) => value === 1 || value === 10)
+    expect(() => outbox.put(said(0, SLICE_MAX + 6))).toThrow('cannot encode 1')
+    outbox.put(said(SLICE_MAX + 6, 1))
+    expect(() => turns.shift()!()).toThrow('cannot encode 10')
+    expect(() => outbox.flush()).not.toThrow()
+    expect(out).toEqual(upTo(SLICE_MAX + 7).filter((value) => value !== 1 && value !== 10))
+    turns.shift()!()
+    outbox.put(said(100 * SLICE_MAX, 1))
+    expect(out.at(-1)).toBe(100 * SLICE_MAX)
+  })
+
   it('lets whoever called hear of what cannot go out', () => {
     const { outbox, turns } = box((value) => value === SLICE_MAX + 1)
     outbox.put(said(0, SLICE_MAX + 2))

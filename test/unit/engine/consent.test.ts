@@ -84,8 +84,31 @@ describe('a consent (PROTOCOL 10)', () => {
     const stage = waiting([range, ask(), asking('g', 30), goto('far', 60, ['range', 'g']), plain('hold', 'h', ['far'])])
     expect(pending(stage)[0].covers.map((c: Said) => c.component)).toEqual(['g', 'far', 'h'])
     answer(stage, 'approve')
-    expect(stage.run(100).lastPhase('g')).toBe('dispatched')
-    expect(stage.lastPhase('far')).not.toBe('blocked prerequisite_failed')
+    expect(stage.run(500).lastPhase('g')).toBe('dispatched')
+    stage.arrive(goto('g', 30)).run(1500)
+    expect([stage.lastPhase('g'), stage.lastPhase('far')]).toEqual(['completed', 'dispatched'])
+  })
+
+  it('G2: what takes the place of one that was shown does not fly on its consent, however far it stands behind', () => {
+    const stage = waiting([range, ask(), asking('g', 30), goto('far', 5000, ['range', 'g'])])
+    const shown = pending(stage)[0].covers.map((c: Said) => c.component)
+    expect(shown).toEqual(['g'])
+    stage.run(1100)
+    const verdict = stage.say([goto('far', 60, ['range', 'g'])], { recovers: 'r1' })
+    expect(verdict.components[0].decision).toBe('retained')
+    answer(stage, 'approve')
+    stage.run(500).arrive(goto('g', 30)).run(1500)
+    expect(stage.lastPhase('g')).toBe('completed')
+    expect(stage.lastPhase('far')).toBe('blocked prerequisite_failed')
+  })
+
+  it('G2: what comes behind the answer rests on what was approved, and is judged by the gate alone', () => {
+    const stage = waiting([range, ask(), asking('g', 30), goto('far', 5000, ['range', 'g'])])
+    answer(stage, 'approve')
+    stage.run(1100)
+    stage.say([goto('far', 60, ['range', 'g'])], { recovers: 'r1' })
+    stage.arrive(goto('g', 30)).run(1500)
+    expect([stage.lastPhase('g'), stage.lastPhase('far')]).toEqual(['completed', 'dispatched'])
   })
 
   it('G2: differs with the payload of what it covers', () => {
