@@ -63,7 +63,7 @@ function identity(barriers: u32): Reason {
   return Reason.none
 }
 
-/** The slot of the i-th prerequisite, or what stands for it when it has settled; NOWHERE if that very instance is not known any more. */
+/** The slot of the i-th prerequisite, or what stands for it when it has settled; NOWHERE if that very instance is not known. */
 function rests(record: usize, type: u32, i: u32): u32 {
   const slot = prerequisiteSlot(record, type, i)
   if (isSettled(slot)) return slot

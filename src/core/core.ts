@@ -57,8 +57,8 @@ export interface Standing {
 }
 
 /**
- * A released notice or report of the plan that the core has forgotten: it may be named all the same where its type settles
- * (`settles`). Nothing stands behind it: that it was released, and of which type, is the host's word alone.
+ * A released notice or report of the plan that has left the core: only its type and sequence are known, and nothing stands
+ * behind it. Its type must settle (`settles`); that it was released, and of which type it was, is the host's word alone.
  */
 export interface Settled {
   readonly sequence: number

@@ -55,9 +55,9 @@ export interface TypeImage {
   readonly tolerance: readonly ToleranceImage[]
 }
 
-/** What is released of the type stands without its record: a notice, or a report whose support reads the present alone. */
+/** What is released of the type stands without its record: a notice or a report whose support reads the present alone. */
 export function settles({ kind, support }: Pick<TypeImage, 'kind' | 'support'>): boolean {
-  if (kind !== Kind.report) return kind === Kind.notice
+  if (kind !== Kind.notice && kind !== Kind.report) return false
   return !support.some(({ expression }) => readsRecord(expression))
 }
 

@@ -388,7 +388,7 @@ class WasmCore implements Core {
       if (!('type' in each)) continue
       const type = this.image.types[index(each.type, this.image.types.length, 'type')]!
       if (!settles(type))
-        throw new RangeError(`type ${type.name} does not settle: its support reads its record, or it is no report`)
+        throw new RangeError(`type ${type.name} does not settle: no notice or report, or its support reads its record`)
     }
     for (let i = 0; i < candidates.length; i++) this.checkPayload(candidates[i]!, i)
   }

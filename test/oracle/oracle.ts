@@ -208,7 +208,7 @@ class Oracle implements Core {
   private settled({ sequence, type }: Settled): Rested {
     const { kind, support } = this.image.types[type]!
     this.trapUnless(sequence >= 1 && sequence <= this.sequenceCount && !this.ledger.has(sequence))
-    this.trapUnless(kind === Kind.notice || (kind === Kind.report && support.every(isOfThePresent)))
+    this.trapUnless((kind === Kind.notice || kind === Kind.report) && support.every(isOfThePresent))
     return { type, completed: true }
   }
 

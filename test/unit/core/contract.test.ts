@@ -280,11 +280,13 @@ const beyond: readonly Row[] = [
   ['a settled one that is known', () => added(besideKnown(Kind.notice)()), ({ core }) => core.addSettled!(1, 0)],
   ['a settled action', () => added(besideForgotten(1, Kind.command)()), ({ core }) => core.addSettled!(1, 0)],
   ['a settled request', () => added(besideForgotten(1, Kind.request)()), ({ core }) => core.addSettled!(1, 0)],
-  [
-    'a settled report whose support reads its payload',
-    () => added(besideForgotten(1, Kind.report, [[Op.has, 0], [Op.not]])()),
-    ({ core }) => core.addSettled!(1, 0),
-  ],
+  ...(['notice', 'report'] as const).map(
+    (kind): Row => [
+      `a settled ${kind} whose support reads its payload`,
+      () => added(besideForgotten(1, Kind[kind], [[Op.has, 0], [Op.not]])()),
+      ({ core }) => core.addSettled!(1, 0),
+    ],
+  ),
   [
     'more settled ones than announced',
     () => added(besideForgotten(1)()),

@@ -7,7 +7,7 @@ import { Fault, INPUT_AT, Kind, Phase, Reason, Role, TYPES_MAX } from '../../../
 import { type Core, type Settled, standing } from '../../../src/core/core.ts'
 import { encode } from '../../../src/core/encode.ts'
 import type { Expression } from '../../../src/core/expression.ts'
-import { settles, type TypeImage } from '../../../src/core/image.ts'
+import { type FieldImage, settles, type TypeImage } from '../../../src/core/image.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
 import { clauseTree, FIELDS, SLOTS, stateTree } from '../../oracle/expressions.ts'
 import {
@@ -29,17 +29,20 @@ import {
   TRUE,
   type,
 } from '../../oracle/sketch.ts'
+import { ARDUPILOT_EXAMPLE, EXAMPLE, load as loadExample } from '../catalog/example.ts'
 import { bare } from './bare.ts'
 
 const KINDS = [Kind.notice, Kind.report, Kind.request, Kind.handoff, Kind.command, Kind.setpoint] as const
 
 /** Of each type whether the module itself lets it settle, whatever the host would have checked before. */
-function allowed(types: readonly TypeImage[]): boolean[] {
+function allowed(types: readonly TypeImage[], fields: readonly FieldImage[] = FIELDS): boolean[] {
   const { core, memory } = bare()
-  core.configure!(FIELDS.length, types.length + 1)
-  for (const [f, { maxAge_ms, discrete }] of FIELDS.entries()) core.declareField!(f, maxAge_ms, Number(discrete))
-  for (const [t, { kind, support, gate }] of types.entries()) {
-    core.declareType!(t, kind, SLOTS.length, 0b100, 0)
+  core.configure!(fields.length, types.length + 1)
+  for (const [f, { maxAge_ms, discrete }] of fields.entries()) core.declareField!(f, maxAge_ms, Number(discrete))
+  for (const [t, { kind, payload, support, gate }] of types.entries()) {
+    const slots = payload.length > 0 ? payload : SLOTS
+    const strings = slots.reduce((set, slot, i) => (slot.kind === 'string' ? set | (1 << i) : set), 0)
+    core.declareType!(t, kind, slots.length, strings, 0)
     for (const [role, said] of [[Role.support, support] as const, [Role.gate, gate] as const])
       for (const { expression } of said) {
         const program = encode(expression)
@@ -71,6 +74,9 @@ function allowed(types: readonly TypeImage[]): boolean[] {
   })
 }
 
+/** Of the example catalogs. */
+const SETTLING = ['notice.operator', 'report.range', 'status']
+
 const OF_THE_RECORD: readonly Expression[] = [
   slot(0),
   { op: 'has', slot: 1 },
@@ -95,18 +101,31 @@ describe('a type settles for the host where it does for the core', () => {
     for (const kind of KINDS)
       for (const [leaves, ofTheRecord] of [[OF_THE_RECORD, true] as const, [OF_THE_PRESENT, false] as const]) {
         const types = leaves.flatMap((leaf) => around.map((wrap) => type(kind, { support: clauses(TRUE, wrap(leaf)) })))
-        const expected = kind === Kind.notice || (kind === Kind.report && !ofTheRecord)
+        const expected = (kind === Kind.notice || kind === Kind.report) && !ofTheRecord
         expect(types.map(settles)).toEqual(types.map(() => expected))
         expect(allowed(types)).toEqual(types.map(() => expected))
       }
   })
 
   test('what only its gate clauses read is asked for by nobody afterwards', () => {
-    const types = [...OF_THE_RECORD, ...OF_THE_PRESENT].map((leaf) =>
-      type(Kind.report, { support: clauses(TRUE), gate: clauses(both('ge', leaf, num(0))) }),
+    const types = [Kind.notice, Kind.report].flatMap((kind) =>
+      [...OF_THE_RECORD, ...OF_THE_PRESENT].map((leaf) =>
+        type(kind, { support: clauses(TRUE), gate: clauses(both('ge', leaf, num(0))) }),
+      ),
     )
     expect(types.every(settles)).toBe(true)
     expect(allowed(types)).toEqual(types.map(() => true))
+  })
+
+  test.each([
+    ['PX4', EXAMPLE],
+    ['ArduPilot', ARDUPILOT_EXAMPLE],
+  ])('of each type of the example catalog for %s', (_, text) => {
+    const { image, types } = loadExample(text)
+    const said = types.map(({ settles }) => settles)
+    expect(said).toEqual(image.types.map(settles))
+    expect(allowed(image.types, image.fields)).toEqual(said)
+    expect(types.filter(({ settles }) => settles).map(({ name }) => name)).toEqual(SETTLING)
   })
 
   test('of wild clauses', () => {
@@ -114,7 +133,7 @@ describe('a type settles for the host where it does for the core', () => {
     const support = fc.array(fc.oneof(clauseTree, stateTree, stateTree), { maxLength: 2 })
     const types = fc
       .sample(support, { seed: 1, numRuns: 5 * (TYPES_MAX - 1) })
-      .map((all) => type(Kind.report, { support: clauses(...all) }))
+      .map((all, i) => type(i % 2 === 0 ? Kind.report : Kind.notice, { support: clauses(...all) }))
     for (let from = 0; from < types.length; from += TYPES_MAX - 1) {
       const part = types.slice(from, from + TYPES_MAX - 1)
       const verdicts = part.map(settles)
