@@ -3,13 +3,12 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Fault, INPUT_AT, Kind, Phase, Reason, Role, TYPES_MAX } from '../../../build/abi.ts'
+import { Kind, Phase, Reason, TYPES_MAX } from '../../../build/abi.ts'
 import { type Core, type Settled, standing } from '../../../src/core/core.ts'
-import { encode } from '../../../src/core/encode.ts'
 import type { Expression } from '../../../src/core/expression.ts'
-import { type FieldImage, settles, type TypeImage } from '../../../src/core/image.ts'
+import { settles } from '../../../src/core/image.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
-import { clauseTree, FIELDS, SLOTS, stateTree } from '../../oracle/expressions.ts'
+import { clauseTree, stateTree } from '../../oracle/expressions.ts'
 import {
   batch,
   both,
@@ -29,53 +28,9 @@ import {
   TRUE,
   type,
 } from '../../oracle/sketch.ts'
-import { ARDUPILOT_EXAMPLE, EXAMPLE, load as loadExample } from '../catalog/example.ts'
-import { bare } from './bare.ts'
+import { allowed } from './allowed.ts'
 
 const KINDS = [Kind.notice, Kind.report, Kind.request, Kind.handoff, Kind.command, Kind.setpoint] as const
-
-/** Of each type whether the module itself lets it settle, whatever the host would have checked before. */
-function allowed(types: readonly TypeImage[], fields: readonly FieldImage[] = FIELDS): boolean[] {
-  const { core, memory } = bare()
-  core.configure!(fields.length, types.length + 1)
-  for (const [f, { maxAge_ms, discrete }] of fields.entries()) core.declareField!(f, maxAge_ms, Number(discrete))
-  for (const [t, { kind, payload, support, gate }] of types.entries()) {
-    const slots = payload.length > 0 ? payload : SLOTS
-    const strings = slots.reduce((set, slot, i) => (slot.kind === 'string' ? set | (1 << i) : set), 0)
-    core.declareType!(t, kind, slots.length, strings, 0)
-    for (const [role, said] of [[Role.support, support] as const, [Role.gate, gate] as const])
-      for (const { expression } of said) {
-        const program = encode(expression)
-        new Uint8Array(memory.buffer).set(program, INPUT_AT)
-        expect(core.addClause!(t, role, program.length / 8)).toBe(Fault.none)
-      }
-    core.layOut!(t)
-  }
-  // The number of a plain notice, that is forgotten: the core cannot know which type had it.
-  core.declareType!(types.length, Kind.notice, 0, 0, 0)
-  core.layOut!(types.length)
-  core.seal!()
-  core.snapshot!(0)
-  core.openAdmission!(1, 0, 0, 1, 1, 4, 0)
-  core.addCandidate!(types.length, Reason.none, Reason.none, Reason.none, 0, 4, 4, 0)
-  core.judge!()
-  core.bindRetained!()
-  core.end!(1, Phase.completed)
-  core.release!(1)
-  core.openAdmission!(0, types.length, 0, 1, 1, 4, 0)
-  return types.map((_, t) => {
-    try {
-      core.addSettled!(1, t)
-      return true
-    } catch (error) {
-      expect(error).toBeInstanceOf(WebAssembly.RuntimeError)
-      return false
-    }
-  })
-}
-
-/** Of the example catalogs. */
-const SETTLING = ['notice.operator', 'report.range', 'status']
 
 const OF_THE_RECORD: readonly Expression[] = [
   slot(0),
@@ -115,17 +70,6 @@ describe('a type settles for the host where it does for the core', () => {
     )
     expect(types.every(settles)).toBe(true)
     expect(allowed(types)).toEqual(types.map(() => true))
-  })
-
-  test.each([
-    ['PX4', EXAMPLE],
-    ['ArduPilot', ARDUPILOT_EXAMPLE],
-  ])('of each type of the example catalog for %s', (_, text) => {
-    const { image, types } = loadExample(text)
-    const said = types.map(({ settles }) => settles)
-    expect(said).toEqual(image.types.map(settles))
-    expect(allowed(image.types, image.fields)).toEqual(said)
-    expect(types.filter(({ settles }) => settles).map(({ name }) => name)).toEqual(SETTLING)
   })
 
   test('of wild clauses', () => {
