@@ -6,6 +6,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import {
   type Batch,
   type Candidate,
+  type Settled,
   type SlotValue,
   type Standing,
   standing,
@@ -63,7 +64,8 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
   })
   for (const type of attempted) speaker.attempted(type)
 
-  const standings = kept.map((m): Standing => {
+  const standings = kept.map((m): Standing | Settled => {
+    if (plan.isSettled(m)) return { sequence: m.sequence, type: m.type }
     const requires = m.prerequisites.map((p) => edge(p.id)).filter((e) => e !== UNKNOWN_PREREQUISITE)
     return { sequence: m.sequence, requires }
   })

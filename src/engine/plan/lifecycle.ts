@@ -92,6 +92,7 @@ export class Ledger {
   /** Nothing of a released notice or report is still to come: its token closes. */
   close(instance: Instance): void {
     this.#core.end(instance.sequence, Phase.completed)
+    this.#ended.push(instance)
   }
 
   /** An uncrossed instance may not cross any more, without an obligation of its own. */
@@ -205,6 +206,7 @@ export class Ledger {
     this.#expireRequests(now_ms)
     this.#forget(this.#ended)
     this.#ended = []
+    for (const plan of this.plans) plan.dropOldestSettled()
     for (const plan of this.#retired) if (plan.instances.size === 0) this.#retired.delete(plan)
   }
 
@@ -214,9 +216,10 @@ export class Ledger {
     for (const i of gone) {
       const { plan } = i
       if (i.resting > 0 || !plan.instances.has(i.sequence) || !plan.isDone(i)) continue
+      const { prerequisites } = i
       plan.remove(i)
       this.#core.release(i.sequence)
-      for (const p of i.prerequisites) if (p.resting === 0) gone.push(p) // walked in their turn
+      for (const p of prerequisites) if (p.resting === 0) gone.push(p) // walked in their turn
     }
   }
 
