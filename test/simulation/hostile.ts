@@ -33,6 +33,8 @@ export class Hostile {
   #plan: string | undefined
   /** What of its plan waits for a person: what rests on that stays in the core. */
   #waits: string | undefined
+  /** How often it has said more that rests on it. */
+  #piled = 0
   /** What it does most of the time: some harm comes of doing one thing often. */
   #habit: number | undefined
 
@@ -65,7 +67,8 @@ export class Hostile {
   #say(chance: Chance, name: string): readonly [words: string, components: Component[], recovers: boolean] {
     this.#habit ??= chance.int(0, 4)
     const recovers = this.#plan !== undefined && chance.happens(0.9)
-    switch (chance.happens(0.8) ? this.#habit : chance.int(0, 4)) {
+    // Who piles up must not begin again.
+    switch (chance.happens(this.#habit === 2 ? 0.97 : 0.8) ? this.#habit : chance.int(0, 4)) {
       case 0: {
         // Backwards: each names the one behind it, and the last of them rests on what is wrong.
         const resting = many(145, (i) => ({
@@ -85,18 +88,19 @@ export class Hostile {
         ]
       case 2: {
         const payload = { text: 'x'.repeat(chance.int(1, 100)) }
+        const waits = recovers ? this.#waits : undefined
+        this.#piled = waits === undefined ? 0 : this.#piled + 1
         // The last of them leave no room for anybody. They rest on what waits for a person, so that none of them settles.
-        const count = chance.pick([COMPONENTS, COMPONENTS, 64, 16, 4, 1])
-        const first = recovers ? [] : asking(name)
-        const waits = recovers ? this.#waits : `${name}-waits`
-        const requires = waits === undefined ? [] : [waits]
+        const count = chance.pick([...Array<number>(5).fill(COMPONENTS >> Math.max(0, this.#piled - 3)), 4])
+        const first = waits === undefined ? asking(name) : []
+        const requires = [waits ?? `${name}-waits`]
         const notices = many(Math.min(count, COMPONENTS - first.length), (i) => ({
           id: `${name}-${i}`,
           type: 'notice.operator',
           payload,
           requires,
         }))
-        return ['notices', [...first, ...notices], recovers]
+        return ['notices', [...first, ...notices], waits !== undefined]
       }
       case 3:
         return ['a request', asking(name), recovers && chance.happens(0.5)]

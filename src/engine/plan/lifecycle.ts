@@ -51,13 +51,13 @@ export class Ledger {
     this.#publisher.outcome(instance, Reason.none, undefined)
   }
 
-  end(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined): void {
+  end(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined, opensNone = false): void {
     this.#core.end(instance.sequence, phase)
     if (instance.phase === Phase.retained) this.#control.intents.settle(instance) // it has not left
     this.#move(instance, phase)
     this.#requests.delete(instance)
     this.#ended.push(instance)
-    this.#publisher.outcome(instance, reason, detail)
+    this.#publisher.outcome(instance, reason, detail, opensNone)
   }
 
   /** Whoever waits for this phase and for nothing else is asked again; each prerequisite is looked at once a phase. */
@@ -120,7 +120,7 @@ export class Ledger {
     const { plan, id } = instance
     const about = { agent: plan.speaker.agent.name, plan: plan.name, component: id }
     this.#publisher.log('warn', 'component lost', { ...about, phase: phaseWord(phase), reason: ReasonWords[reason] })
-    this.end(instance, phase, reason, detail)
+    this.end(instance, phase, reason, detail, !plan.over && !plan.obligations.hasRoom(id))
     const dependents = plan.uncrossedDependents(instance)
     for (const dependent of dependents) this.block(dependent, Reason.prerequisite_failed, id)
     if (!plan.over) this.oblige(plan, instance, reason, detail, dependents, now_ms, condition)

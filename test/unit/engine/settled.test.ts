@@ -6,17 +6,7 @@ import { EDGES_MAX, INSTANCES_MAX } from '../../../build/abi.ts'
 import type { Core, CoreFactory } from '../../../src/core/core.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
 import { Speaker } from '../../../src/engine/plan/agent.ts'
-import {
-  CHAINED,
-  type ComponentSaid,
-  goto,
-  notice,
-  range,
-  referenceCatalog,
-  type Said,
-  SCOUT,
-  Stage,
-} from './stage.ts'
+import { CHAINED, type ComponentSaid, goto, notice, range, referenceCatalog, type Said, SCOUT, Stage } from './stage.ts'
 
 const ask: ComponentSaid = { id: 'ask', type: 'request.approval', payload: { text: 'go?' } }
 const notices = (count: number, prefix: string, requires: readonly string[] = []): ComponentSaid[] =>
