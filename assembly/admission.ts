@@ -6,15 +6,17 @@
 // response's order, so the first root that reaches a component is the one that is named as its cause.
 
 import { bind, recordOf, recordType, writePrerequisite, writeRecord, writeSequence } from './binding'
-import { clauseCount, clauseOf, isSealed, kindOf, phaseNeeded, requiresCount, requiresOf, Role, typeCount } from './catalog'
+import { clauseCount, clauseOf, isSealed, kindOf, phaseNeeded, requiresCount, requiresOf, Role, settles, typeCount } from './catalog'
 import { sha256Rest } from './digest'
 import {
-  addEdge, addNode, backBegin, backEnd, clear, commit, dependent, isMarked, JUDGED, markCycles, markRests, nodeSlot, nodeType,
+  addEdge, addNode, backBegin, backEnd, clear, commit, dependent, isMarked, JUDGED, markCycles, markRests, nodeIndex, nodeSlot, nodeType,
   ON_CYCLE, OPEN_ACTION, prerequisite, RESTS_ON_ACTION, rowBegin, rowEnd, setWork, turn, UNKNOWN, work,
 } from './graph'
 import { CANDIDATE_BYTES, CANDIDATES_AT, INPUT_AT, INPUT_EDGES_AT, PLAN_AT } from './layout'
-import { CANDIDATES_MAX, INSTANCES_MAX, PLAN_BYTES_MAX, PREREQUISITES_MAX } from './limits'
-import { digestOf, find, giveBack, NOWHERE, reachedBy, retain, sequenceOf, take, typeOf } from './ledger'
+import { CANDIDATES_MAX, PLAN_BYTES_MAX, PREREQUISITES_MAX, STANDING_MAX } from './limits'
+import {
+  digestOf, find, giveBack, isForgotten, isSettled, NOWHERE, reachedBy, retain, sequenceOf, settledSlot, take, typeOf,
+} from './ledger'
 import { Kind, Phase } from './phase'
 import { holds, see } from './program'
 import { Reason } from './reason'
@@ -55,7 +57,7 @@ function fail(i: u32, reason: Reason, detail: i32): void {
 export function open(
   candidateCount: u32, standingCount: u32, ofAgent: u32, ofGeneration: f64, ofSnapshot: u32, planBytes: u32, now_ms: f64,
 ): void {
-  assert(isSealed() && !judged && candidateCount <= CANDIDATES_MAX && standingCount <= INSTANCES_MAX)
+  assert(isSealed() && !judged && candidateCount <= CANDIDATES_MAX && standingCount <= STANDING_MAX)
   assert(planBytes <= PLAN_BYTES_MAX && snapshotKept(ofSnapshot))
   candidates = candidateCount
   standings = standingCount
@@ -113,7 +115,7 @@ export function addCandidate(
   }
   // What has no type might have been an action.
   const flags = (reasonOf(added) == Reason.none ? JUDGED : 0) | (!typed || isAction(type) ? OPEN_ACTION : 0)
-  addNode(slot, typed ? type : 0xff, flags)
+  addNode(slot, typed ? type : 0xff, flags, 0)
   addEdges(prerequisites)
   added++
 }
@@ -134,8 +136,16 @@ export function addStanding(sequence: u32, prerequisites: u32): void {
   const slot = find(sequence)
   assert(slot != NOWHERE)
   const type = typeOf(slot)
-  addNode(slot, type, JUDGED | (isAction(type) && reachedBy(slot) != Phase.completed ? OPEN_ACTION : 0))
+  addNode(slot, type, JUDGED | (isAction(type) && reachedBy(slot) != Phase.completed ? OPEN_ACTION : 0), 0)
   addEdges(prerequisites)
+  added++
+}
+
+/** The same for one that was released and has left the ledger, of a type that can do without its record. */
+export function addSettled(sequence: u32, type: u32): void {
+  assert(added >= candidates && added < candidates + standings)
+  assert(isForgotten(sequence) && type < typeCount() && settles(type))
+  addNode(settledSlot(type), type, JUDGED, sequence)
   added++
 }
 
@@ -253,9 +263,10 @@ export function bindRetained(): void {
     for (let edge = begin; edge < rowEnd(i); edge++) {
       const to = prerequisite(edge)
       const named = nodeSlot(to)
-      // INVARIANT (G1): what a retained component rests on is retained or standing, so it has a sequence.
-      assert(sequenceOf(named) != 0)
-      writePrerequisite(record, type, edge - begin, sequenceOf(named), phaseNeeded(type, nodeType(to)), named)
+      const sequence = isSettled(named) ? nodeIndex(to) : sequenceOf(named)
+      // INVARIANT (G1): what a retained component rests on is retained, standing or settled, so it has a sequence.
+      assert(sequence != 0)
+      writePrerequisite(record, type, edge - begin, sequence, phaseNeeded(type, nodeType(to)), named)
     }
     bind(record, load<u32>(candidateAt(i), 24), digestOf(slot))
   }

@@ -9,7 +9,7 @@
 //          │ payload      slots × 8      f64, or offset u32 and length u32    │
 //          │ cited        fields × 16    value f64 · version u32 · validity   │
 //          │ versions     fields × 4     of the footprint, as judged          │
-//          │ prerequisites   n × 8       sequence u32 · phase u16 · slot u16  │
+//          │ prerequisites   n × 8       sequence u32 · phase u16 · slot u16  │   0x8000 + type: it has settled
 //          │ text                        id, plan, the payload's strings      │
 //          └──────────────────────────────────────────────────────────────────┘
 //

@@ -241,6 +241,10 @@ export function phaseNeeded(type: u32, other: u32): Phase {
 export function readsRecord(type: u32, role: Role): bool {
   return (load<u32>(at(type), READS_RECORD) & (1 << role)) != 0
 }
+/** What is released of the type stands by itself: it is a notice or a report whose support reads nothing of its record. */
+export function settles(type: u32): bool {
+  return (kindOf(type) == Kind.notice || kindOf(type) == Kind.report) && !readsRecord(type, Role.support)
+}
 // @ts-ignore: decorator
 @inline
 export function citedSection(type: u32): u32 {

@@ -8,8 +8,8 @@ import { isAction } from './admission'
 import { closeLease, draft, freeLease, hand, leaseIntact, openLease, outOfTolerance } from './effect'
 import { OUTPUT_AT } from './layout'
 import {
-  awaitedSince, digestOf, find, hasEnded, lease, leaseOf, NOWHERE, reachedBy, recordLength, revoke, sequenceOf, setAwaited, setLease,
-  Token, tokenOf, typeOf,
+  awaitedSince, digestOf, find, hasEnded, isSettled, lease, leaseOf, NOWHERE, reachedBy, recordLength, revoke, sequenceOf, setAwaited,
+  setLease, settledType, Token, tokenOf, typeOf,
 } from './ledger'
 import { INSTANCES_MAX } from './limits'
 import { Kind, Phase } from './phase'
@@ -63,9 +63,10 @@ function identity(barriers: u32): Reason {
   return Reason.none
 }
 
-/** The slot of the i-th prerequisite, or NOWHERE if that very instance is not known any more. */
+/** The slot of the i-th prerequisite, or what stands for it when it has settled; NOWHERE if that very instance is not known. */
 function rests(record: usize, type: u32, i: u32): u32 {
   const slot = prerequisiteSlot(record, type, i)
+  if (isSettled(slot)) return slot
   return slot < INSTANCES_MAX && sequenceOf(slot) == prerequisiteSequence(record, type, i) ? slot : NOWHERE
 }
 
@@ -77,7 +78,7 @@ function missing(record: usize, type: u32): Reason {
   let reason = Reason.none
   for (let i: u32 = 0; i < prerequisiteCount(record); i++) {
     const slot = rests(record, type, i)
-    if (slot != NOWHERE && reachedBy(slot) >= prerequisitePhase(record, type, i)) continue
+    if (isSettled(slot) || (slot != NOWHERE && reachedBy(slot) >= prerequisitePhase(record, type, i))) continue
     const sequence = prerequisiteSequence(record, type, i)
     if (slot == NOWHERE || hasEnded(slot)) {
       detail = sequence
@@ -95,7 +96,7 @@ function missing(record: usize, type: u32): Reason {
 function lost(record: usize, type: u32, now_ms: f64): Reason {
   for (let i: u32 = 0; i < prerequisiteCount(record); i++) {
     const slot = rests(record, type, i)
-    if (slot != NOWHERE && stands(slot, now_ms)) continue
+    if (isSettled(slot) ? staysSettled(settledType(slot), now_ms) : slot != NOWHERE && stands(slot, now_ms)) continue
     detail = prerequisiteSequence(record, type, i)
     return Reason.prerequisite_lost
   }
@@ -118,6 +119,14 @@ function stands(slot: u32, now_ms: f64): bool {
   if (unseen(type, role, record) != Reason.none) return false
   see(record, type, now_ms)
   return firstFallen(type, role) < 0
+}
+
+/** A settled report stands while its support does, which reads nothing of the record that is gone. */
+function staysSettled(type: u32, now_ms: f64): bool {
+  if (kindOf(type) != Kind.report || clauseCount(type, Role.support) == 0) return true
+  if (unseen(type, Role.support, 0) != Reason.none) return false
+  see(0, type, now_ms)
+  return firstFallen(type, Role.support) < 0
 }
 
 /** The slot in which the last allowed `rehearse` drafted its frames. */

@@ -18,6 +18,8 @@ let turned: bool = false
 let descends: bool = false
 
 // A node:  slot u16 · type u8 · flags u8 · index u32 · low u32 · next edge u32 · caller u32 · below on the stack u32
+//
+// Of a settled one the index is its sequence: nothing stands behind it, so no walk for cycles has to visit it.
 
 /** It takes part in step 2: it is standing, or passed step 1. */
 export const JUDGED: u32 = 1
@@ -38,6 +40,11 @@ function nodeAt(node: u32): usize {
 @inline
 export function nodeSlot(node: u32): u32 {
   return load<u16>(nodeAt(node))
+}
+// @ts-ignore: decorator
+@inline
+export function nodeIndex(node: u32): u32 {
+  return load<u32>(nodeAt(node), 4)
 }
 // @ts-ignore: decorator
 @inline
@@ -115,14 +122,14 @@ export function clear(candidateCount: u32, standingCount: u32): void {
   store<u32>(ROWS_AT, 0)
 }
 
-/** The next node; its edges follow. */
-export function addNode(slot: u32, type: u32, flags: u32): void {
+/** The next node; its edges follow. `index` is 0 but for a settled one. */
+export function addNode(slot: u32, type: u32, flags: u32, index: u32): void {
   assert(!committed && nodes < announced)
   const at = nodeAt(nodes)
   store<u16>(at, <u16>slot)
   store<u8>(at, <u8>type, 2)
   store<u8>(at, <u8>flags, 3)
-  store<u32>(at, 0, 4)
+  store<u32>(at, index, 4)
   store<u32>(ROWS_AT + (<usize>(nodes + 1) << 2), rowBegin(nodes))
   nodes++
 }

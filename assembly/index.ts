@@ -137,6 +137,9 @@ export function addCandidate(
 export function addStanding(sequence: u32, prerequisites: u32): void {
   admission.addStanding(sequence, prerequisites)
 }
+export function addSettled(sequence: u32, type: u32): void {
+  admission.addSettled(sequence, type)
+}
 export function judge(): void {
   admission.judge()
 }

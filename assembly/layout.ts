@@ -18,7 +18,7 @@
 //            │ predicates  256 × 104        │  26 KiB   with a footprint each
 //            ├──────────────────────────────┤
 //            │ candidates  256 × 32         │   8 KiB   one admission
-//            │ nodes and edges of its graph │  85 KiB
+//            │ nodes and edges of its graph │ 113 KiB
 //            ├──────────────────────────────┤
 //            │ instances  1024 × 2560       │ 2560 KiB  the ledger: 80 bytes of its own and the binding record
 //            │ chains     4096 × 2          │   8 KiB   sequence → instance

@@ -8,7 +8,7 @@
 //   awaited since f64 · prerequisites u32 · b_e at 48
 
 import { CHAINS_AT, CHAINS_MAX, INSTANCE_BYTES, INSTANCES_AT } from './layout'
-import { EDGES_MAX, INSTANCES_MAX } from './limits'
+import { EDGES_MAX, INSTANCES_MAX, TYPES_MAX } from './limits'
 import { Phase } from './phase'
 
 export enum Token {
@@ -20,6 +20,24 @@ export enum Token {
 
 /** No slot. */
 export const NOWHERE: u32 = 0xffff
+/** In place of a slot, with a type: a released notice or report that the ledger has forgotten, of which nothing else is known. */
+const SETTLED: u32 = 0x8000
+
+// @ts-ignore: decorator
+@inline
+export function settledSlot(type: u32): u32 {
+  return SETTLED + type
+}
+// @ts-ignore: decorator
+@inline
+export function isSettled(slot: u32): bool {
+  return slot - SETTLED < TYPES_MAX
+}
+// @ts-ignore: decorator
+@inline
+export function settledType(slot: u32): u32 {
+  return slot - SETTLED
+}
 
 let sequences: u32 = 0
 let unused: u32 = 0       // slots from here on were never used
@@ -112,6 +130,11 @@ export function find(sequence: u32): u32 {
     if (sequenceOf(next - 1) == sequence) return next - 1
   }
   return NOWHERE
+}
+
+/** An instance had this sequence, and is not known any more. */
+export function isForgotten(sequence: u32): bool {
+  return sequence != 0 && sequence <= sequences && find(sequence) == NOWHERE
 }
 
 /** A slot for a candidate's record. It has no sequence yet: nothing finds it. */

@@ -91,6 +91,8 @@ export interface ComponentType {
   readonly footprint: { readonly now: readonly number[]; readonly cited: readonly number[] }
   readonly requires: readonly number[]
   readonly mayRequire: readonly { readonly type: number; readonly phase: Phase }[]
+  /** What is released may leave the core once nothing rests on it, and be named all the same: the core asks nothing of its record. */
+  readonly settles: boolean
   /** Types that an obligation's scope takes in beside the component's own dependents. */
   readonly scope: readonly number[]
   /** The resource that its crossing holds. */

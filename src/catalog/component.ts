@@ -3,7 +3,7 @@
 import { CITED_MAX, CLAUSES_MAX, Kind, Phase, type PhaseWord, SLOTS_MAX } from '../../build/abi.ts'
 import type { Profile } from '../autopilot/profile.ts'
 import { type Expression, reads } from '../core/expression.ts'
-import type { ClauseImage, TypeImage } from '../core/image.ts'
+import { type ClauseImage, settles, type TypeImage } from '../core/image.ts'
 import { type Clause, type ComponentType, type PayloadField, SPEED_CLAUSE } from './catalog.ts'
 import { ClauseError, compileClause, type Scope, type ScopeField } from './clause.ts'
 import { type LoadedEffect, loadEffect } from './effect.ts'
@@ -104,6 +104,7 @@ export function loadComponent(name: string, shape: ComponentShape, around: Surro
     requires,
     mayRequire,
     scope,
+    settles: settles({ kind, support }),
     uses: usesOf(shape),
     expires_ms: shape.expires,
     wait_ms: shape.wait,

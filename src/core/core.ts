@@ -56,6 +56,15 @@ export interface Standing {
   readonly requires: readonly number[]
 }
 
+/**
+ * A released notice or report of the plan that has left the core: only its type and sequence are known, and nothing stands
+ * behind it. Its type must settle (`settles`); that it was released, and of which type it was, is the host's word alone.
+ */
+export interface Settled {
+  readonly sequence: number
+  readonly type: number
+}
+
 export const UNKNOWN_PREREQUISITE = -1
 /** Prerequisite code of the i-th standing component. */
 export const standing = (i: number): number => -2 - i
@@ -68,7 +77,7 @@ export interface Batch {
   readonly generation: number
   /** Ordinal of the cited snapshot, one that `has` knows. */
   readonly snapshot: number
-  readonly standing: readonly Standing[]
+  readonly standing: readonly (Standing | Settled)[]
   readonly candidates: readonly Candidate[]
 }
 

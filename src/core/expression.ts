@@ -61,6 +61,22 @@ export interface Reads {
   readonly cited: ReadonlySet<number>
 }
 
+/** It reads what was bound, the payload or the cited snapshot, and not the present alone. */
+export function readsRecord(expression: Expression): boolean {
+  switch (expression.op) {
+    case 'payload':
+    case 'has':
+    case 'text':
+    case 'length':
+    case 'cited':
+    case 'unchanged':
+    case 'drift':
+      return true
+    default:
+      return 'args' in expression && expression.args.some(readsRecord)
+  }
+}
+
 /** Derived syntactically: a field that is named is read, whether or not a branch would have been taken (PROTOCOL 2). */
 export function reads(...expressions: readonly Expression[]): Reads {
   const now = new Set<number>()

@@ -1,8 +1,8 @@
 // What a core is loaded with, once, before its first decision: the catalog and the profile as plain numbers (PROTOCOL 3).
 // The wasm core and the naive oracle take the same image. Indices are positions in these arrays.
 
-import type { Kind, Phase } from '../../build/abi.ts'
-import type { Expression } from './expression.ts'
+import { Kind, type Phase } from '../../build/abi.ts'
+import { type Expression, readsRecord } from './expression.ts'
 
 export interface Image {
   readonly fields: readonly FieldImage[]
@@ -53,6 +53,12 @@ export interface TypeImage {
   readonly frames: readonly FrameImage[]
   /** References that went into the frames, and how far each may move while the lease lives (PROTOCOL 3, `tolerance`). */
   readonly tolerance: readonly ToleranceImage[]
+}
+
+/** What is released of the type stands without its record: a notice or a report whose support reads the present alone. */
+export function settles({ kind, support }: Pick<TypeImage, 'kind' | 'support'>): boolean {
+  if (kind !== Kind.notice && kind !== Kind.report) return false
+  return !support.some(({ expression }) => readsRecord(expression))
 }
 
 export interface ToleranceImage {

@@ -19,14 +19,16 @@ import {
   CorePoisoned,
   type Gate,
   type Reading,
+  type Settled,
   type SlotValue,
+  type Standing,
   standing,
   UNKNOWN_PREREQUISITE,
   type Validity,
 } from './core.ts'
 import { encode } from './encode.ts'
 import type { Expression } from './expression.ts'
-import type { EntryImage, Image, TypeImage } from './image.ts'
+import { type EntryImage, type Image, settles, type TypeImage } from './image.ts'
 
 const source = readFileSync(new URL('../../build/core.wasm', import.meta.url))
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -79,6 +81,7 @@ interface Exports extends Record<string, unknown> {
     prerequisites: number,
   ): void
   addStanding(sequence: number, prerequisites: number): void
+  addSettled(sequence: number, type: number): void
   judge(): void
   bindRetained(): void
   gate(sequence: number, barriers: number, now_ms: number, stamp: number): number
@@ -128,6 +131,8 @@ class WasmCore implements Core {
   private readonly words: Uint32Array
   private readonly signed: Int32Array
   private readonly doubles: Float64Array
+  /** The last sequence that the core has given. */
+  private given = 0
 
   constructor(module: WebAssembly.Module, hash: string, image: Image, session: Uint8Array, environment: Uint8Array) {
     this.hash = hash
@@ -328,21 +333,21 @@ class WasmCore implements Core {
         now_ms,
       )
       for (const candidate of candidates) this.offer(candidate)
-      for (const { sequence, requires } of batch.standing) {
-        this.writeEdges(requires)
-        core.addStanding(sequence, requires.length)
+      for (const each of batch.standing) {
+        if ('type' in each) core.addSettled(each.sequence, each.type)
+        else {
+          this.writeEdges(each.requires)
+          core.addStanding(each.sequence, each.requires.length)
+        }
       }
       core.judge()
       core.bindRetained()
       return candidates.map((_, i) => {
         const at = (abi.CANDIDATES_AT + i * abi.CANDIDATE_BYTES) >> 2
         const reason = this.signed[at] as Admitted['reason']
-        return {
-          reason,
-          detail: this.signed[at + 1]!,
-          cause: this.signed[at + 2]!,
-          sequence: this.words[at + 3]!,
-        }
+        const sequence = this.words[at + 3]!
+        if (sequence !== 0) this.given = sequence
+        return { reason, detail: this.signed[at + 1]!, cause: this.signed[at + 2]!, sequence }
       })
     } catch (error) {
       throw this.trapped(error)
@@ -357,12 +362,14 @@ class WasmCore implements Core {
     if (this.taken(snapshot) === undefined) throw new RangeError(`snapshot ${snapshot} is not kept`)
     const capacity = this.capacity()
     atMost(candidates.length, Math.min(abi.CANDIDATES_MAX, capacity.instances), 'candidates')
-    atMost(kept.length, abi.INSTANCES_MAX, 'standing components')
-    const edges = (of: readonly { readonly requires: readonly number[] }[], what: string): number => {
+    atMost(kept.length, abi.STANDING_MAX, 'standing components')
+    const edges = (of: readonly (Candidate | Standing | Settled)[], what: string): number => {
       const lowest = standing(kept.length - 1)
       let sum = 0
       for (let i = 0; i < of.length; i++) {
-        const { requires } = of[i]!
+        const each = of[i]!
+        if (!('requires' in each)) continue
+        const { requires } = each
         atMost(requires.length, abi.PREREQUISITES_MAX, 'prerequisites', what, i)
         for (const code of requires) {
           if (Number.isInteger(code) && code < candidates.length && code >= lowest) continue
@@ -375,7 +382,14 @@ class WasmCore implements Core {
     const offered = edges(candidates, 'candidate')
     atMost(offered, Math.min(abi.RESPONSE_EDGES_MAX, capacity.edges), 'prerequisites of the candidates')
     atMost(offered + edges(kept, 'standing'), abi.EDGES_MAX, 'prerequisites of all')
-    for (const { sequence } of kept) index(sequence, U32_MAX, 'sequence')
+    for (const each of kept) {
+      const sequence = index(each.sequence, U32_MAX, 'sequence')
+      if (sequence < 1 || sequence > this.given) throw new RangeError(`sequence ${sequence} was never given`)
+      if (!('type' in each)) continue
+      const type = this.image.types[index(each.type, this.image.types.length, 'type')]!
+      if (!settles(type))
+        throw new RangeError(`type ${type.name} does not settle: no notice or report, or its support reads its record`)
+    }
     for (let i = 0; i < candidates.length; i++) this.checkPayload(candidates[i]!, i)
   }
 

@@ -40,6 +40,9 @@ const ASK_MS = 100
 /** So many `control` in which only what is pending differs are told in one second; the newest is always told in the end. */
 const PENDING_TOLD_MAX = 4
 
+/** Of `pending` in `control`: its key and the head of its list. */
+const PENDING_BYTES = 16
+
 /** Why a session ended. */
 type SessionEnd = 'restart' | 'trap' | 'reboot'
 
@@ -243,9 +246,11 @@ export class Runtime {
       this.#now_ms = now_ms
       this.#healthy = true
     } catch (error) {
-      if (!this.#round.session.core.poisoned) throw error
+      const { poisoned } = this.#round.session.core
+      // What an agent said costs that agent and the session, wherever it broke off, and never the process.
+      if (!poisoned && agent === undefined) throw error
       this.#healthy = false
-      this.#publisher.log('error', 'core trapped', { error: String(error), agent })
+      this.#publisher.log('error', poisoned ? 'core trapped' : 'step broken off', { error: String(error), agent })
       // G5: whoever fed the core what it could not judge may not try again before the operator has looked.
       if (agent !== undefined && this.#round.session.speakers.has(agent)) this.#control.revoke(agent)
       this.#renew('trap', this.#now_ms)
@@ -428,7 +433,7 @@ export class Runtime {
     const { paused, pilotControl: pilot_control, revoked, intents } = this.#control
     const { uncertain } = intents
     const shown = consents.pending.map((consent) => consents.shown(consent, now_ms, this.#options.wall()))
-    const most = shown.reduce((room, { bytes }) => room - bytes, MESSAGE_BYTES_MAX)
+    const most = shown.reduce((room, { bytes }) => room - bytes, MESSAGE_BYTES_MAX - PENDING_BYTES)
     const value = { v: 1, session, n, paused, pilot_control, revoked, uncertain }
     const pending = shown.map(({ words }) => words)
     this.#publisher.publish('control', { pending, ...fitted(value, ['uncertain', 'revoked'], most) }, true)

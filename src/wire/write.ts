@@ -80,7 +80,7 @@ function put(copy: Record<string, unknown>, key: string, element: unknown): void
   const [name, value] = [text(key), plain(element)]
   trail.pop()
   // Assigned, this one would be the copy's prototype.
-  if (name === '__proto__') Object.defineProperty(copy, name, { value, enumerable: true })
+  if (name === '__proto__') Object.defineProperty(copy, name, { value, enumerable: true, configurable: true })
   else copy[name] = value
 }
 

@@ -144,6 +144,99 @@ describe.each(cores)('%s', (_, make) => {
       }
   })
 
+  test('G1: what has settled has reached whatever phase is needed, and a report of it is lost with its support, in a lease too', () => {
+    const up = both('gt', now(0), num(0))
+    const heard = both('ge', { op: 'age', field: 0 }, num(0))
+    // What else it read of its record is gone, and asked for by nobody.
+    const bound = { watches: [0], gate: clauses(both('gt', cited(0), num(0)), both('eq', slot(0), num(1))) }
+    const payload = [{ name: 'x', kind: 'number', optional: false }] as const
+    const ofKind = [
+      [type(Kind.notice, { support: clauses(up) }), []],
+      [type(Kind.notice, { payload, support: clauses(up), ...bound }), []],
+      [type(Kind.report), []],
+      [type(Kind.report, { payload, support: clauses(up), ...bound }), ['false', 'unknown', 'stale']],
+      [type(Kind.report, { support: clauses(TRUE, up) }), ['false', 'unknown', 'stale']],
+      [type(Kind.report, { support: clauses(heard) }), ['unknown']],
+    ] as const
+    const phases = [Phase.retained, Phase.released, Phase.completed]
+    const flight = (phase: Phase): TypeImage =>
+      type(Kind.setpoint, {
+        mayRequire: ofKind.map((_, t) => ({ type: t, phase })),
+        frames: [frame([entry(0, 'u8', num(1))], { sends: Number.POSITIVE_INFINITY })],
+      })
+    const what = image([field('up', 100, true)], [...ofKind.map(([of]) => of), ...phases.map(flight)])
+    for (const [t, [of, lostIn]] of ofKind.entries())
+      for (const p of phases.keys())
+        for (const world of ['true', 'false', 'unknown', 'stale'] as const)
+          for (const isLeased of [false, true]) {
+            const core = load(make, what)
+            core.observe(0, 1, 0)
+            core.snapshot(0)
+            const [gone] = retain(core, batch(1, [candidate(t, { payload: of.payload.map(() => 1) })]), 0) as [number]
+            gateOf(core, gone)
+            core.reach(gone, Phase.released)
+            core.end(gone, Phase.completed)
+            core.release(gone)
+            const kept = { standing: [{ sequence: gone, type: t }] }
+            const rests = candidate(ofKind.length + p, { requires: [standing(0)] })
+            const [sequence] = retain(core, batch(1, [rests], kept), 0) as [number]
+            if (isLeased) bytesOf(gateOf(core, sequence))
+            if (world === 'false' || world === 'unknown') core.observe(0, world === 'false' ? 0 : Number.NaN, 1)
+            const at_ms = world === 'stale' ? 101 : 1
+            const said = isLeased ? core.frame(sequence, 0, 0, at_ms, 0) : gateOf(core, sequence, 0, at_ms)
+            const isLost = (lostIn as readonly string[]).includes(world)
+            expect(word(said), JSON.stringify({ t, phase: phases[p], world, isLeased })).toEqual(
+              isLost ? deny(Reason.prerequisite_lost, gone) : 'allow',
+            )
+          }
+  })
+
+  test('G1: of all that a component names the first that is lost is said, settled or not, and none that has settled ever fails', () => {
+    const support = clauses(both('gt', now(0), num(0)))
+    const may = [0, 1, 2].map((t) => ({ type: t, phase: Phase.released }))
+    const what = image(
+      [field('up', 100)],
+      [type(Kind.report, { support }), type(Kind.notice), type(Kind.handoff), type(Kind.notice, { mayRequire: may })],
+    )
+    const core = load(make, what)
+    core.observe(0, 1, 0)
+    core.snapshot(0)
+    const [report, notice, live, failed] = retain(
+      core,
+      batch(
+        1,
+        [0, 1, 0, 2].map((t) => candidate(t)),
+      ),
+      0,
+    ) as [number, number, number, number]
+    for (const sequence of [report, notice, live]) {
+      gateOf(core, sequence)
+      core.reach(sequence, Phase.released)
+      core.end(sequence, Phase.completed)
+      if (sequence !== live) core.release(sequence)
+    }
+    core.end(failed, Phase.failed)
+    const kept = [
+      { sequence: report, type: 0 },
+      { sequence: notice, type: 1 },
+      { sequence: live, requires: [] },
+      { sequence: failed, requires: [] },
+    ]
+    const rests = (...nodes: number[]) => candidate(3, { requires: nodes.map(standing) })
+    const named = [rests(1, 0, 2), rests(1, 2, 0), rests(1), rests(0, 1, 3)]
+    const [settledFirst, liveFirst, onNotice, onFailed] = retain(core, batch(1, named, { standing: kept }), 0) as [
+      number,
+      number,
+      number,
+      number,
+    ]
+    core.observe(0, 0, 1)
+    expect(word(gateOf(core, settledFirst, 0, 1))).toEqual(deny(Reason.prerequisite_lost, report))
+    expect(word(gateOf(core, liveFirst, 0, 1))).toEqual(deny(Reason.prerequisite_lost, live))
+    expect(word(gateOf(core, onNotice, 0, 1))).toBe('allow')
+    expect(word(gateOf(core, onFailed, 0, 1))).toEqual(deny(Reason.prerequisite_failed, failed))
+  })
+
   test('G1: a dependent rests on the instance that was bound, not on a later one of the same name', () => {
     const what = image(
       [],

@@ -119,23 +119,25 @@ describe.each(cores)('%s', (_, make) => {
   })
 
   test('G1 G6: standing components, forms, scopes and unknown prerequisites, as the oracle says', () => {
-    // 0 supports by payload; 1 is an action that must rest on a 0; 2 has gate clauses and a bound, and may rest on all.
-    const may = [0, 1, 2].map((t) => ({ type: t, phase: t === 1 ? Phase.completed : Phase.released }))
+    // 0 supports by payload; 1 is an action that must rest on a 3; 2 has gate clauses and a bound, and may rest on all. What
+    // supports a 2 or a 3 reads nothing of its record: either may settle.
+    const may = [0, 1, 2, 3].map((t) => ({ type: t, phase: t === 1 ? Phase.completed : Phase.released }))
     const payload = [{ name: 'supported', kind: 'boolean', optional: false }] as const
     const says = clauses(both('ge', slot(0), num(1)))
     const mixed = image(
       [],
       [
-        type(Kind.notice, { payload, support: says, mayRequire: may.slice(0, 2) }),
-        type(Kind.command, { payload, support: says, requires: [0], mayRequire: may }),
+        type(Kind.notice, { payload, support: says, mayRequire: [may[0]!, may[1]!, may[3]!] }),
+        type(Kind.command, { payload, support: says, requires: [3], mayRequire: may }),
         type(Kind.report, { payload, bounds: clauses(both('le', slot(0), num(2))), gate: says, mayRequire: may }),
+        type(Kind.notice, { payload, gate: says, mayRequire: may }),
       ],
     )
     for (let seed = 1; seed <= 300; seed++) {
       const roll = dice(seed)
       const pair = [load(oracle, mixed), load(make, mixed)]
       const first = Array.from({ length: 1 + roll(4) }, (_, i) => {
-        const t = i === 0 ? 0 : roll(3)
+        const t = i === 0 ? 3 : roll(4)
         return candidate(t, { id: `s${i}`, payload: [1], requires: i === 0 ? [] : [0] })
       })
       const count = 1 + roll(7)
@@ -144,7 +146,7 @@ describe.each(cores)('%s', (_, make) => {
       const edges = (odds: number): number[] => [...new Set(Array.from({ length: roll(3) }, () => pick(odds)))]
       const forms = [Reason.duplicate_id, Reason.unknown_type, Reason.type_not_permitted, Reason.payload_invalid]
       const candidates = Array.from({ length: count }, (_, i) => {
-        const t = roll(3)
+        const t = roll(4)
         return candidate(t, {
           id: `c${i}`,
           payload: [[1, 1, 1, 0, 3][roll(5)]!],
@@ -156,13 +158,21 @@ describe.each(cores)('%s', (_, make) => {
       })
       const edgesOfStanding = first.map(() => edges(6))
       const completed = first.map(() => roll(2) === 0)
+      const settled = first.map(({ type: t }) => t >= 2 && roll(2) === 0)
       const [a, b] = pair.map((core) => {
         core.snapshot(0)
         const sequences = retain(core, batch(1, first), 0)
         sequences.forEach((s, i) => {
           if (first[i]!.type === 1 && completed[i]) core.reach(s, Phase.completed)
+          if (!settled[i]) return
+          core.end(s, Phase.completed)
+          core.release(s)
         })
-        const rest = { standing: sequences.map((sequence, i) => ({ sequence, requires: edgesOfStanding[i]! })) }
+        const rest = {
+          standing: sequences.map((sequence, i) =>
+            settled[i] ? { sequence, type: first[i]!.type } : { sequence, requires: edgesOfStanding[i]! },
+          ),
+        }
         return core.admit(batch(1, candidates, rest), 0)
       })
       expect({ seed, candidates, edgesOfStanding, completed, admitted: b }).toEqual({

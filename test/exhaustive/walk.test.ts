@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { Kind, Phase, Reason } from '../../build/abi.ts'
 import { Barrier, type Core, type SlotValue, standing, UNKNOWN_PREREQUISITE } from '../../src/core/core.ts'
 import type { Expression } from '../../src/core/expression.ts'
-import type { FrameImage, Image, PredicateImage, TypeImage } from '../../src/core/image.ts'
+import { type FrameImage, type Image, type PredicateImage, settles, type TypeImage } from '../../src/core/image.ts'
 import { loadCore } from '../../src/core/wasm.ts'
 import {
   clauseTree,
@@ -101,6 +101,8 @@ function walk(seed: number, counts: Map<string, number>): void {
   const what = catalog(seed, roll)
   const pair: readonly [Core, Core] = [load(oracle, what), load(loadCore, what)]
   const known = new Map<number, Known>()
+  /** Released to the core, and still to be named. */
+  const settled = new Map<number, { readonly type: number; readonly rests?: undefined }>()
   let now_ms = 1000
   let snapshot = 0
   let step = 0
@@ -121,7 +123,8 @@ function walk(seed: number, counts: Map<string, number>): void {
     ask('observe', (core) => core.observe(f, value, received_ms))
   }
   const admit = (): void => {
-    const rested = [...known].filter(() => roll(3) === 0).slice(-6)
+    const gone = [...settled].filter(() => roll(3) === 0).slice(-2)
+    const rested = [...[...known].filter(() => roll(3) === 0).slice(-6), ...gone]
     const count = 1 + roll(5)
     const codes = [...rested.map((_, i) => standing(i)), ...Array(count).keys()]
     const candidates = Array.from({ length: count }, (_, i) => {
@@ -147,16 +150,16 @@ function walk(seed: number, counts: Map<string, number>): void {
       })
     })
     const codeOf = new Map(rested.map(([sequence], i) => [sequence, standing(i)]))
-    const rest = rested.map(([sequence, { rests }]) => ({
-      sequence,
-      requires: rests.flatMap((s) => codeOf.get(s) ?? []),
-    }))
+    const rest = rested.map(([sequence, { type: t, rests }]) =>
+      rests === undefined ? { sequence, type: t } : { sequence, requires: rests.flatMap((s) => codeOf.get(s) ?? []) },
+    )
     const whole = { agent: 1, plan: `a/${step}`, generation: step + 1, snapshot, standing: rest, candidates }
     const admitted = ask('admit', (core) => core.admit(whole, now_ms))
     for (const [i, { reason, sequence }] of admitted.entries()) {
       tally(`admit ${reason}`)
       if (sequence === 0) continue
       const rests = candidates[i]!.requires.map((code) => (code < 0 ? rested[-2 - code]![0] : admitted[code]!.sequence))
+      if (rests.some((s) => settled.has(s))) tally('rests on what has settled')
       known.set(sequence, { type: candidates[i]!.type, rests, token: 'issued', depth: 0, ended: false, sent: [] })
     }
   }
@@ -222,6 +225,7 @@ function walk(seed: number, counts: Map<string, number>): void {
     if (!of.ended || [...known.values()].some(({ rests }) => rests.includes(sequence))) return
     known.delete(sequence)
     ask('release', (core) => core.release(sequence))
+    if (settles(what.types[of.type]!)) settled.set(sequence, { type: of.type })
   }
 
   for (const f of FIELDS.keys()) observe(f, now_ms)
@@ -290,6 +294,7 @@ describe('core beside oracle', () => {
         expect(counts.get(`${call} ${Reason[reason]}`) ?? 0, `${call} ${reason}`).toBeGreaterThan(0)
     for (const reason of ['state_unknown', 'state_stale', 'unsupported', 'out_of_tolerance'] as const)
       expect(counts.get(`frame ${Reason[reason]}`) ?? 0, `frame ${reason}`).toBeGreaterThan(0)
+    expect(counts.get('rests on what has settled') ?? 0).toBeGreaterThan(50)
     for (const said of ['gate allow', 'rehearse allow', 'frame allow'])
       expect(counts.get(said) ?? 0, said).toBeGreaterThan(50)
     for (const truth of [true, false, undefined])

@@ -1,6 +1,8 @@
 // The mutator on small sources: what it changes, and what it leaves alone.
 
+import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { mutantsOf } from './mutator.ts'
 
 /** `operator: the line with the mistake`, of each mutant of a function's line. */
@@ -46,6 +48,7 @@ test('numbers: the next one, after 1 it is 0, a fraction stays one', () => {
   expect(mutated('return 1')).toEqual(['constant: return 0'])
   expect(mutated('return 0x7ff8000000000000')).toEqual(['constant: return 9221120237041090561'])
   expect(mutated('return 6.0')).toEqual(['constant: return 7.0'])
+  expect(mutated('return 1e7')).toEqual(['constant: return 10000001.0'])
   expect(mutated('return true')).toEqual(['constant: return false'])
 })
 
@@ -64,4 +67,13 @@ test('an id says file, function and change, and numbers what stands there twice'
     ['f.ts g: a() → ;', 1],
     ['f.ts g: a() → ; (2)', 3],
   ])
+})
+
+test('every file of the core has mutants, and each that is explained is one of them', () => {
+  const core = new URL('../../assembly/', import.meta.url)
+  const files = readdirSync(core).filter((name) => name.endsWith('.ts'))
+  const ids = files.flatMap((name) => mutantsOf(name, readFileSync(new URL(name, core), 'utf8')).map(({ id }) => id))
+  const survivors = parse(readFileSync(new URL('survivors.yaml', import.meta.url), 'utf8'))
+  const explained = survivors.flatMap(({ mutants }: { mutants: string[] }) => mutants)
+  expect(explained.filter((id: string) => !ids.includes(id))).toEqual([])
 })

@@ -142,7 +142,7 @@ function scopeOf(node: ts.Node): string {
 /** The number after a literal; after 1 it is 0. */
 function successor(literal: string): string {
   if (literal === '1') return '0'
-  if (!literal.includes('.')) return String(BigInt(literal) + 1n)
+  if (/^(0x.*|\d+)$/.test(literal)) return String(BigInt(literal) + 1n)
   const next = String(Number(literal) + 1)
   return next.includes('.') ? next : `${next}.0`
 }

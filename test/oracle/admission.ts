@@ -41,8 +41,11 @@ export function judge(
   const { candidates } = batch
   const no = (reason: Reason, detail = -1): No => ({ reason, detail })
   const typeOf = (node: number): number => (node >= 0 ? candidates[node]!.type : rested[-2 - node]!.type)
-  const requiresOf = (node: number): readonly number[] =>
-    (node >= 0 ? candidates[node]! : batch.standing[-2 - node]!).requires
+  const requiresOf = (node: number): readonly number[] => {
+    if (node >= 0) return candidates[node]!.requires
+    const kept = batch.standing[-2 - node]!
+    return 'type' in kept ? [] : kept.requires
+  }
   const order = candidates.map((_, i) => i)
 
   const form = order.map((i): No | undefined => {

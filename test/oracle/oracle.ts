@@ -24,10 +24,11 @@ import {
   CorePoisoned,
   type Gate,
   type Reading,
+  type Settled,
   type SlotValue,
 } from '../../src/core/core.ts'
-import type { Image, TypeImage } from '../../src/core/image.ts'
-import { isAction, judge, type Omitted, world } from './admission.ts'
+import type { ClauseImage, Image, TypeImage } from '../../src/core/image.ts'
+import { isAction, judge, type Omitted, type Rested, world } from './admission.ts'
 import { drift, evaluate, holds, type No, type Scene, type Sight, unseen } from './clause.ts'
 import { encode } from './effect.ts'
 
@@ -44,7 +45,14 @@ interface Record {
   readonly type: number
   readonly payload: readonly SlotValue[]
   readonly cited: readonly Sight[]
-  readonly prerequisites: readonly { readonly sequence: number; readonly phase: Phase }[]
+  readonly prerequisites: readonly Prerequisite[]
+}
+
+interface Prerequisite {
+  readonly sequence: number
+  readonly phase: Phase
+  /** Its type, where all else of it was forgotten before. */
+  readonly settled?: number
 }
 
 interface Instance {
@@ -73,6 +81,10 @@ const IDENTITY = [
   'pilot_control',
   'uncertain_outcome',
 ] as const
+
+/** It reads neither the payload nor what was cited. */
+const isOfThePresent = ({ expression }: ClauseImage): boolean =>
+  !/"op":"(payload|has|text|length|cited|unchanged|drift)"/.test(JSON.stringify(expression))
 
 /** A candidate that nobody knows to rest on anything. */
 const alone = (candidate: Candidate): Candidate => ({ ...candidate, requires: [] })
@@ -178,8 +190,9 @@ class Oracle implements Core {
     const batch = this.omitted.closure ? { ...said, candidates: said.candidates.map(alone) } : said
     const snapshot = this.snapshots.get(batch.snapshot)
     if (!snapshot) throw new RangeError(`snapshot ${batch.snapshot} is not kept`)
-    const rested = batch.standing.map(({ sequence }) => {
-      const instance = this.of(sequence)
+    const rested = batch.standing.map((kept) => {
+      if ('type' in kept) return this.settled(kept)
+      const instance = this.of(kept.sequence)
       return { type: this.open(instance).type, completed: instance.reached === Phase.completed }
     })
     const scenes = batch.candidates.map(({ payload }) => this.scene(now_ms, snapshot.cited, payload))
@@ -192,13 +205,23 @@ class Oracle implements Core {
     return judged.map((verdict, i) => ({ ...verdict, sequence: sequences[i]! }))
   }
 
+  private settled({ sequence, type }: Settled): Rested {
+    const { kind, support } = this.image.types[type]!
+    this.trapUnless(sequence >= 1 && sequence <= this.sequenceCount && !this.ledger.has(sequence))
+    this.trapUnless((kind === Kind.notice || kind === Kind.report) && support.every(isOfThePresent))
+    return { type, completed: true }
+  }
+
   private bind(batch: Batch, i: number, type: number, sequences: readonly number[], cited: readonly Sight[]): void {
     const { agent, plan, generation, snapshot } = batch
     const { id, payload, requires } = batch.candidates[i]!
     const prerequisites = requires.map((node) => {
-      const sequence = node >= 0 ? sequences[node]! : batch.standing[-2 - node]!.sequence
-      const named = node >= 0 ? batch.candidates[node]!.type : this.open(this.of(sequence)).type
-      return { sequence, phase: this.image.types[type]!.mayRequire.find((may) => may.type === named)!.phase }
+      const kept = batch.standing[-2 - node]
+      const settled = kept !== undefined && 'type' in kept ? kept.type : undefined
+      const sequence = node >= 0 ? sequences[node]! : kept!.sequence
+      const named = settled ?? (node >= 0 ? batch.candidates[node]!.type : this.open(this.of(sequence)).type)
+      const phase = this.image.types[type]!.mayRequire.find((may) => may.type === named)!.phase
+      return { sequence, phase, ...(settled !== undefined && { settled }) }
     })
     const { session, environment } = this
     const sequence = sequences[i]!
@@ -287,7 +310,9 @@ class Oracle implements Core {
     const record = this.open(instance)
     const type = this.image.types[record.type]!
     const hasReached = (phase: Phase, i?: Instance): boolean => i !== undefined && i.reached >= phase
-    const missing = record.prerequisites.filter((p) => !hasReached(p.phase, this.ledger.get(p.sequence)))
+    const missing = record.prerequisites.filter(
+      (p) => p.settled === undefined && !hasReached(p.phase, this.ledger.get(p.sequence)),
+    )
     const failed = missing.find((p) => this.ledger.get(p.sequence)?.ended ?? true)
     if (failed) yield deny(Reason.prerequisite_failed, failed.sequence)
 
@@ -314,7 +339,7 @@ class Oracle implements Core {
     // The world (G5).
     if (!blind) {
       if (barriers & Barrier.not_in_control) yield deny(Reason.not_in_control)
-      const lost = record.prerequisites.find((p) => this.isLost(p.sequence, now_ms))
+      const lost = record.prerequisites.find((p) => this.isLost(p, now_ms))
       if (lost) yield deny(Reason.prerequisite_lost, lost.sequence)
       if (unseenNow) yield deny(unseenNow.reason, unseenNow.detail)
       const no = world(type, clauses, scene)
@@ -336,7 +361,12 @@ class Oracle implements Core {
   }
 
   /** A completed action's `holds` or a released report's support that is not true now. */
-  private isLost(sequence: number, now_ms: number): boolean {
+  private isLost({ sequence, settled }: Prerequisite, now_ms: number): boolean {
+    if (settled !== undefined) {
+      const { kind, support } = this.image.types[settled]!
+      const scene = this.scene(now_ms, [], [])
+      return kind === Kind.report && !support.every(({ expression }) => holds(expression, scene))
+    }
     const instance = this.of(sequence)
     const { type } = instance
     const kept = isAction(type)

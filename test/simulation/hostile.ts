@@ -18,12 +18,23 @@ const COMPONENTS = 256
 const many = (count: number, of: (i: number) => Component): Component[] =>
   Array.from({ length: count }, (_, i) => of(i))
 
+/** A flight that waits for a person. */
+const asking = (name: string): Component[] => [
+  { id: `${name}-range`, type: 'report.range', payload: {} },
+  { id: `${name}-ask`, type: 'request.approval', payload: { text: 'may I' } },
+  { id: `${name}-waits`, type: 'goto', payload: GOTO, requires: [`${name}-ask`, `${name}-range`] },
+]
+
 export class Hostile {
   readonly name = 'hostile'
   lastWords = ''
   #snapshot: Snapshot | undefined
   #generation = 0
   #plan: string | undefined
+  /** What of its plan waits for a person: what rests on that stays in the core. */
+  #waits: string | undefined
+  /** How often it has said more that rests on it. */
+  #piled = 0
   /** What it does most of the time: some harm comes of doing one thing often. */
   #habit: number | undefined
 
@@ -37,7 +48,10 @@ export class Hostile {
     this.#generation++
     const name = `h${this.#generation}`
     const [words, components, recovers] = this.#say(chance, name)
-    if (!recovers) this.#plan = name
+    if (!recovers) {
+      this.#plan = name
+      this.#waits = components.find(({ requires }) => requires?.some((id) => id.endsWith('ask')))?.id
+    }
     this.lastWords = `${name}: ${words}`
     const rest = recovers ? { recovers: this.#plan } : {}
     return encode({
@@ -53,7 +67,8 @@ export class Hostile {
   #say(chance: Chance, name: string): readonly [words: string, components: Component[], recovers: boolean] {
     this.#habit ??= chance.int(0, 4)
     const recovers = this.#plan !== undefined && chance.happens(0.9)
-    switch (chance.happens(0.8) ? this.#habit : chance.int(0, 4)) {
+    // Who piles up must not begin again.
+    switch (chance.happens(this.#habit === 2 ? 0.97 : 0.8) ? this.#habit : chance.int(0, 4)) {
       case 0: {
         // Backwards: each names the one behind it, and the last of them rests on what is wrong.
         const resting = many(145, (i) => ({
@@ -72,25 +87,23 @@ export class Hostile {
           recovers,
         ]
       case 2: {
-        const notice = { type: 'notice.operator', payload: { text: 'x'.repeat(chance.int(1, 100)) } }
-        // The last of them leave no room for anybody.
-        const count = chance.pick([COMPONENTS, COMPONENTS, 64, 16, 4, 1])
-        return ['notices', many(count, (i) => ({ id: `${name}-${i}`, ...notice })), recovers]
+        const payload = { text: 'x'.repeat(chance.int(1, 100)) }
+        const waits = recovers ? this.#waits : undefined
+        this.#piled = waits === undefined ? 0 : this.#piled + 1
+        // The last of them leave no room for anybody. They rest on what waits for a person, so that none of them settles.
+        const count = chance.pick([...Array<number>(5).fill(COMPONENTS >> Math.max(0, this.#piled - 3)), 4])
+        const first = waits === undefined ? asking(name) : []
+        const requires = [waits ?? `${name}-waits`]
+        const notices = many(Math.min(count, COMPONENTS - first.length), (i) => ({
+          id: `${name}-${i}`,
+          type: 'notice.operator',
+          payload,
+          requires,
+        }))
+        return ['notices', [...first, ...notices], waits !== undefined]
       }
-      case 3: {
-        const ask: Component = { id: `${name}-ask`, type: 'request.approval', payload: { text: 'may I' } }
-        const waits: Component = {
-          id: `${name}-hold`,
-          type: 'goto',
-          payload: GOTO,
-          requires: [ask.id, `${name}-range`],
-        }
-        return [
-          'a request',
-          [{ id: `${name}-range`, type: 'report.range', payload: {} }, ask, waits],
-          recovers && chance.happens(0.5),
-        ]
-      }
+      case 3:
+        return ['a request', asking(name), recovers && chance.happens(0.5)]
       default: {
         const ask: Component = { id: 'ask', type: 'request.approval', payload: { text: 'may I' } }
         const range: Component = { id: 'range', type: 'report.range', payload: {} }

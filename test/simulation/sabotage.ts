@@ -302,8 +302,8 @@ export const SABOTAGES: Readonly<Record<string, Mistake>> = {
     guarantee: 'G1',
     core: {
       file: 'gate.ts',
-      line: 'if (slot != NOWHERE && reachedBy(slot) >= prerequisitePhase(record, type, i)) continue',
-      instead: 'if (slot != NOWHERE && reachedBy(slot) >= Phase.retained) continue',
+      line: 'if (isSettled(slot) || (slot != NOWHERE && reachedBy(slot) >= prerequisitePhase(record, type, i))) continue',
+      instead: 'if (isSettled(slot) || (slot != NOWHERE && reachedBy(slot) >= Phase.retained)) continue',
     },
   },
   'a mandatory prerequisite need not be named': {

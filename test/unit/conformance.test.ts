@@ -9,6 +9,7 @@ import {
   Kind,
   LEASES_MAX,
   Phase,
+  PREREQUISITES_MAX,
   Reason,
   SNAPSHOTS_MAX,
 } from '../../build/abi.ts'
@@ -191,6 +192,132 @@ describe.each(cores)('%s', (_, make) => {
     core.gate(action, 0, 0, 0)
     core.reach(action, Phase.completed)
     expect(core.admit(later, 0)[0]!.reason).toBe(Reason.unsupported)
+  })
+
+  test('G1: what was released and forgotten may be named, stands while its support does, and is bound', () => {
+    const mayRequire = [0, 1].map((t) => ({ type: t, phase: Phase.released }))
+    const support = clauses(both('ge', now(0), num(5)))
+    const core = load(
+      make,
+      image(
+        [{ name: 'level', maxAge_ms: 100, discrete: false }],
+        [type(Kind.report, { support }), type(Kind.notice), type(Kind.notice, { mayRequire, requires: [0] })],
+      ),
+    )
+    core.observe(0, 7, 0)
+    core.snapshot(0)
+    const first = retain(core, batch(1, [candidate(0), candidate(1)]), 0) as [number, number]
+    for (const sequence of first) {
+      expect(core.gate(sequence, 0, 0, 0).decision).toBe('allow')
+      core.end(sequence, Phase.completed)
+      core.release(sequence)
+    }
+    const kept = first.map((sequence, t) => ({ sequence, type: t }))
+    const named = [candidate(2, { requires: [standing(0), standing(1)] }), candidate(2, { requires: [standing(1)] })]
+    const [both_, lacking] = core.admit(
+      batch(1, [...named, candidate(2, { requires: [standing(0)] })], { standing: kept }),
+      0,
+    )
+    expect(both_!.reason).toBe(Reason.none)
+    expect([lacking!.reason, lacking!.detail]).toEqual([Reason.prerequisite_missing, 0])
+    expect(core.rehearse(both_!.sequence, 0, 0).decision).toBe('allow')
+    core.observe(0, 4, 1)
+    expect(core.gate(both_!.sequence, 0, 1, 0)).toMatchObject({ reason: Reason.prerequisite_lost, detail: first[0] })
+    // Silence is no support either; a notice needs none.
+    const [again] = retain(core, batch(1, [candidate(2, { requires: [standing(0)] })], { standing: kept }), 1) as [
+      number,
+    ]
+    expect(core.gate(again, 0, 200, 0)).toMatchObject({ reason: Reason.prerequisite_lost, detail: first[0] })
+  })
+
+  test('G1: what has settled keeps its number beside others that go in circles, is on none, and lets gate clauses be judged', () => {
+    const may = [0, 1].map((t) => ({ type: t, phase: Phase.released }))
+    const support = clauses(both('ge', now(0), num(5)))
+    const never = clauses(both('eq', num(0), num(1)))
+    const core = load(
+      make,
+      image(
+        [{ name: 'level', maxAge_ms: 100, discrete: false }],
+        [
+          type(Kind.report, { support }),
+          type(Kind.notice, { mayRequire: may }),
+          type(Kind.notice, { gate: never, mayRequire: may }),
+        ],
+      ),
+    )
+    core.observe(0, 7, 0)
+    core.snapshot(0)
+    const gone = retain(core, batch(1, [candidate(0), candidate(0), candidate(0)]), 0)
+    for (const sequence of gone) {
+      core.gate(sequence, 0, 0, 0)
+      core.end(sequence, Phase.completed)
+      core.release(sequence)
+    }
+    const rests = (...requires: number[]) => candidate(1, { requires })
+    const offered = [
+      rests(standing(0), 1), // a circle of two,
+      rests(0, standing(2)),
+      rests(standing(2), 2), // and one of one
+      rests(standing(2), standing(0)),
+      rests(standing(1), 5), // forward: the graph does not descend
+      rests(standing(2)),
+      candidate(2, { requires: [standing(1)] }),
+    ]
+    const said = core.admit(batch(1, offered, { standing: gone.map((sequence) => ({ sequence, type: 0 })) }), 0)
+    expect(said.map(({ reason }) => reason)).toEqual([
+      Reason.prerequisite_cycle,
+      Reason.prerequisite_cycle,
+      Reason.prerequisite_cycle,
+      Reason.none,
+      Reason.none,
+      Reason.none,
+      Reason.unsupported,
+    ])
+    core.gate(said[5]!.sequence, 0, 0, 0)
+    core.reach(said[5]!.sequence, Phase.released)
+    core.observe(0, 4, 1)
+    const lost = [3, 4].map((i) => core.gate(said[i]!.sequence, 0, 1, 0))
+    expect(lost).toMatchObject([
+      { reason: Reason.prerequisite_lost, detail: gone[2] },
+      { reason: Reason.prerequisite_lost, detail: gone[1] },
+    ])
+  })
+
+  test('G6: all that can have settled may be named beside all that the core can know', () => {
+    const mayRequire = [{ type: 0, phase: Phase.released }]
+    const core = load(make, image([], [type(Kind.notice), type(Kind.notice, { mayRequire })]))
+    core.snapshot(0)
+    const many = (n: number): number[] => {
+      const sequences: number[] = []
+      for (let left = n; left > 0; left -= CANDIDATES_MAX) {
+        const part = Array.from({ length: Math.min(left, CANDIDATES_MAX) }, () => candidate(0))
+        sequences.push(...retain(core, batch(1, part), 0))
+      }
+      return sequences
+    }
+    const gone = many(INSTANCES_MAX)
+    for (const sequence of gone) {
+      core.end(sequence, Phase.completed)
+      core.release(sequence)
+    }
+    const askers = (2 * INSTANCES_MAX) / PREREQUISITES_MAX
+    const live = many(INSTANCES_MAX - askers)
+    const kept = [
+      ...live.map((sequence) => ({ sequence, requires: [] })),
+      ...gone.map((sequence) => ({ sequence, type: 0 })),
+    ]
+    const codes = kept.map((_, i) => standing(i))
+    const offered = Array.from({ length: askers }, (_, i) =>
+      candidate(1, { requires: codes.slice(i * PREREQUISITES_MAX, (i + 1) * PREREQUISITES_MAX) }),
+    )
+    const all = retain(core, batch(1, offered, { standing: kept }), 0)
+    // Those that came first rest on what is not released yet; the last ones on what has settled alone.
+    expect(core.gate(all[0]!, 0, 0, 0)).toMatchObject({ reason: Reason.prerequisite_not_ready, detail: live[0] })
+    expect(core.gate(all.at(-1)!, 0, 0, 0).decision).toBe('allow')
+    for (const sequence of live) core.reach(sequence, Phase.released)
+    expect(all.slice(0, -1).map((sequence) => core.gate(sequence, 0, 0, 0).decision)).toEqual(
+      all.slice(0, -1).map(() => 'allow'),
+    )
   })
 
   test('G1: a prerequisite of unknown type counts as whichever type is mandatory, and takes what rests on it along', () => {

@@ -7,7 +7,7 @@ import type { Admitted, Candidate } from '../../core/core.ts'
 import { bytesOf } from '../../wire/write.ts'
 import type { Dispatch } from '../dispatch/dispatch.ts'
 import type { Control } from '../operator/control.ts'
-import { Refusals, type Speaker } from '../plan/agent.ts'
+import { Rate, REFUSALS_MAX, type Speaker } from '../plan/agent.ts'
 import type { Footprints, Ledger } from '../plan/lifecycle.ts'
 import { clipped } from '../plan/message.ts'
 import { type Member, type Obligation, Obligations } from '../plan/obligation.ts'
@@ -26,7 +26,7 @@ export class Admission {
   readonly #dispatch: Dispatch
   readonly #publisher: Publisher
   /** Of topics that name no agent, all together. */
-  readonly #strangers = new Refusals()
+  readonly #strangers = new Rate(REFUSALS_MAX)
   #obligations = 0
 
   constructor(session: Session, control: Control, ledger: Ledger, dispatch: Dispatch, publisher: Publisher) {

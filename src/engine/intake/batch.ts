@@ -6,6 +6,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import {
   type Batch,
   type Candidate,
+  type Settled,
   type SlotValue,
   type Standing,
   standing,
@@ -41,7 +42,8 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
   const edge = (id: string): number => first.get(id) ?? place.get(id) ?? UNKNOWN_PREREQUISITE
 
   const problems: (string | undefined)[] = []
-  const attempted = new Set<number>()
+  // What people hold is no attempt, and neither is what comes with it.
+  const attempted = control.paused || control.pilotControl ? undefined : new Set<number>()
   const candidates = components.map((component, index): Candidate => {
     const type = catalog.typeNumbers.get(component.type) ?? -1
     const formed = form(catalog, accepted, component, type, twice)
@@ -49,21 +51,20 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
     const known = type >= 0 ? catalog.types[type]! : undefined
     const moves = known !== undefined && movesVehicle(known.kind)
     const held = barrier(control, known !== undefined && isAction(known.kind), moves)
-    // What is not judged before a person has spoken is no attempt.
-    const counted = held === Reason.none ? attempted : undefined
     return {
       type: Math.max(type, 0),
       id: component.id,
       payload: formed.slots,
       requires: component.requires.map(edge),
       form: formed.reason,
-      scope: recovers === undefined ? Reason.none : scope(accepted, recovers, component.id, type, moves, counted),
+      scope: recovers === undefined ? Reason.none : scope(accepted, recovers, component.id, type, moves, attempted),
       barrier: held,
     }
   })
-  for (const type of attempted) speaker.attempted(type)
+  for (const type of attempted ?? []) speaker.attempted(type)
 
-  const standings = kept.map((m): Standing => {
+  const standings = kept.map((m): Standing | Settled => {
+    if (plan.isSettled(m)) return { sequence: m.sequence, type: m.type }
     const requires = m.prerequisites.map((p) => edge(p.id)).filter((e) => e !== UNKNOWN_PREREQUISITE)
     return { sequence: m.sequence, requires }
   })

@@ -13,10 +13,10 @@ const RESPONSES_KEPT = 4096
 export const ATTEMPTS_MAX = 3
 
 /** Refusals that are answered within a second: whoever says more than that is not listening. */
-const REFUSALS_MAX = 50
+export const REFUSALS_MAX = 50
 
 /** So many within any second. */
-class Rate {
+export class Rate {
   readonly #most: number
   #at_ms: number[] = []
 
@@ -30,13 +30,6 @@ class Rate {
     if (this.#at_ms.length >= this.#most) return -1
     this.#at_ms.push(now_ms)
     return this.#most - this.#at_ms.length
-  }
-}
-
-/** How many refusals are still answered in this second (PROTOCOL 4). */
-export class Refusals extends Rate {
-  constructor() {
-    super(REFUSALS_MAX)
   }
 }
 
@@ -55,7 +48,8 @@ export class Speaker {
   leases = 0
   readonly #responses = new Set<string>()
   readonly #packets = new Map<string, Publication>()
-  readonly refusals = new Refusals()
+  /** Refusals that are still answered (PROTOCOL 4). */
+  readonly refusals = new Rate(REFUSALS_MAX)
   readonly #rate: Rate
   readonly #attempts = new Map<number, number>()
 

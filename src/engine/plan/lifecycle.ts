@@ -51,13 +51,13 @@ export class Ledger {
     this.#publisher.outcome(instance, Reason.none, undefined)
   }
 
-  end(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined): void {
+  end(instance: Instance, phase: Phase, reason: Reason, detail: number | string | undefined, opensNone = false): void {
     this.#core.end(instance.sequence, phase)
     if (instance.phase === Phase.retained) this.#control.intents.settle(instance) // it has not left
     this.#move(instance, phase)
     this.#requests.delete(instance)
     this.#ended.push(instance)
-    this.#publisher.outcome(instance, reason, detail)
+    this.#publisher.outcome(instance, reason, detail, opensNone)
   }
 
   /** Whoever waits for this phase and for nothing else is asked again; each prerequisite is looked at once a phase. */
@@ -92,6 +92,7 @@ export class Ledger {
   /** Nothing of a released notice or report is still to come: its token closes. */
   close(instance: Instance): void {
     this.#core.end(instance.sequence, Phase.completed)
+    this.#ended.push(instance)
   }
 
   /** An uncrossed instance may not cross any more, without an obligation of its own. */
@@ -119,7 +120,7 @@ export class Ledger {
     const { plan, id } = instance
     const about = { agent: plan.speaker.agent.name, plan: plan.name, component: id }
     this.#publisher.log('warn', 'component lost', { ...about, phase: phaseWord(phase), reason: ReasonWords[reason] })
-    this.end(instance, phase, reason, detail)
+    this.end(instance, phase, reason, detail, !plan.over && !plan.obligations.hasRoom(id))
     const dependents = plan.uncrossedDependents(instance)
     for (const dependent of dependents) this.block(dependent, Reason.prerequisite_failed, id)
     if (!plan.over) this.oblige(plan, instance, reason, detail, dependents, now_ms, condition)
@@ -205,6 +206,7 @@ export class Ledger {
     this.#expireRequests(now_ms)
     this.#forget(this.#ended)
     this.#ended = []
+    for (const plan of this.plans) plan.dropOldestSettled()
     for (const plan of this.#retired) if (plan.instances.size === 0) this.#retired.delete(plan)
   }
 
@@ -214,9 +216,10 @@ export class Ledger {
     for (const i of gone) {
       const { plan } = i
       if (i.resting > 0 || !plan.instances.has(i.sequence) || !plan.isDone(i)) continue
+      const { prerequisites } = i
       plan.remove(i)
       this.#core.release(i.sequence)
-      for (const p of i.prerequisites) if (p.resting === 0) gone.push(p) // walked in their turn
+      for (const p of prerequisites) if (p.resting === 0) gone.push(p) // walked in their turn
     }
   }
 

@@ -17,7 +17,8 @@ export interface Instance {
   readonly generation: number
   /** Ordinal of the snapshot that it cites. */
   readonly snapshot: number
-  readonly prerequisites: readonly Instance[]
+  /** None of one that has settled. */
+  prerequisites: readonly Instance[]
   readonly admitted_ms: number
   phase: Phase
   /** Time spent ready to cross, the resource free; and since when it is, as of the last offer. */
@@ -51,7 +52,11 @@ export class Plan {
   readonly members = new Map<string, Instance>()
   /** All instances that the core still knows, replaced ones among them, by sequence and in its order. */
   readonly instances = new Map<number, Instance>()
-  /** How many of them are live. */
+  /** Members that have left the core and may still be named (PROTOCOL 4), by sequence. */
+  readonly #settled = new Map<number, Instance>()
+  /** Those of them that nothing rests on, since the longest first. */
+  readonly #idle = new Set<Instance>()
+  /** How many of `instances` are live. */
   live = 0
   /** One of them was a request. */
   asks = false
@@ -69,6 +74,8 @@ export class Plan {
 
   add(instance: Instance): void {
     this.finished = false
+    const before = this.members.get(instance.id)
+    if (before !== undefined) this.#unsettle(before)
     this.members.set(instance.id, instance)
     this.instances.set(instance.sequence, instance)
     if (instance.is.kind === Kind.request) this.asks = true
@@ -78,6 +85,7 @@ export class Plan {
     for (const p of instance.prerequisites) {
       p.dependents.push(instance)
       p.resting++
+      this.#idle.delete(p)
       if (p.phase < phaseNeeded(instance, p)) instance.unmet++
     }
   }
@@ -110,7 +118,7 @@ export class Plan {
     return kept
   }
 
-  /** Completed, not named, and rested on by nothing that stays: what may go where room is needed, the oldest first. */
+  /** Completed, not named, known to the core, and rested on by nothing that stays: what may go where room is needed, the oldest first. */
   spare(named: ReadonlySet<string>): Instance[] {
     const left = new Map<Instance, number>()
     const spare: Instance[] = []
@@ -120,6 +128,7 @@ export class Plan {
     for (const i of this.instances.values()) consider(i)
     for (const i of spare) {
       for (const p of i.prerequisites) {
+        if (this.isSettled(p)) continue
         left.set(p, (left.get(p) ?? p.resting) - 1)
         consider(p) // walked in its turn
       }
@@ -127,23 +136,60 @@ export class Plan {
     return spare
   }
 
-  /** Ended without completing, or replaced: nothing will ask for it once nothing rests on it. */
+  /** Ended without completing, settling or replaced: the core need not know of it once nothing rests on it. */
   isDone(i: Instance): boolean {
-    return this.over ? !isLive(i) : isEnded(i.phase) || (isCompleted(i) && this.members.get(i.id) !== i)
+    if (this.over) return !isLive(i)
+    return isEnded(i.phase) || (isCompleted(i) && (i.is.settles || this.members.get(i.id) !== i))
   }
 
-  /** Takes one out, on which nothing rests. */
+  isSettled({ sequence }: Instance): boolean {
+    return this.#settled.has(sequence)
+  }
+
+  /** The core knows it, or it has settled. */
+  find(sequence: number): Instance | undefined {
+    return this.instances.get(sequence) ?? this.#settled.get(sequence)
+  }
+
+  /** Takes one out that the core forgets, and on which nothing rests: what settles may still be named. */
   remove(i: Instance): void {
     this.instances.delete(i.sequence)
-    if (this.members.get(i.id) === i) this.members.delete(i.id)
+    const { prerequisites } = i
     this.speaker.instances--
-    this.speaker.edges -= i.prerequisites.length
-    for (const p of i.prerequisites) {
+    this.speaker.edges -= prerequisites.length
+    if (this.members.get(i.id) === i) {
+      if (i.is.settles && isCompleted(i) && !this.over) this.#settle(i)
+      else this.members.delete(i.id)
+    }
+    for (const p of prerequisites) {
       p.resting--
+      if (p.resting === 0 && this.isSettled(p)) this.#idle.add(p)
       // Now and then, so that each costs the same however many there are.
       if (p.dependents.length > 2 * p.resting + FORGOTTEN_MAX) {
         p.dependents = p.dependents.filter(({ sequence }) => this.instances.has(sequence))
       }
+    }
+  }
+
+  /** A chain of such is not kept behind its last: what it rested on, nobody asks. */
+  #settle(i: Instance): void {
+    i.prerequisites = []
+    i.dependents = []
+    this.#settled.set(i.sequence, i)
+    this.#idle.add(i)
+  }
+
+  #unsettle(i: Instance): void {
+    this.#settled.delete(i.sequence)
+    this.#idle.delete(i)
+  }
+
+  /** No more have settled than the agent may have instances: of those that nothing rests on the oldest give way. */
+  dropOldestSettled(): void {
+    for (const i of this.#idle) {
+      if (this.#settled.size <= this.speaker.quota.instances) return
+      this.#unsettle(i)
+      this.members.delete(i.id)
     }
   }
 }
@@ -177,5 +223,5 @@ export const isAction = (kind: Kind): boolean => kind === Kind.command || kind =
 /** Its effect goes to the vehicle: actions, and a handoff, which holds first. */
 export const movesVehicle = (kind: Kind): boolean => isAction(kind) || kind === Kind.handoff
 
-/** The id of an instance of the plan that the core still knows. */
-export const idOf = (plan: Plan, sequence: number): string | undefined => plan.instances.get(sequence)?.id
+/** The id of an instance of the plan that the core still knows, or that has settled. */
+export const idOf = (plan: Plan, sequence: number): string | undefined => plan.find(sequence)?.id

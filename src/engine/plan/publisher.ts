@@ -55,13 +55,16 @@ export class Publisher {
     this.#out.splice(place, 0, publication)
   }
 
-  /** A component's change of phase, or its first deferral. `detail` is the core's number, or words. */
-  outcome(instance: Instance, reason: Reason, detail: number | string | undefined): void {
+  /**
+   * A component's change of phase, or its first deferral. `detail` is the core's number, or words; `opensNone`: it is lost, and
+   * there are too many open obligations for one about it.
+   */
+  outcome(instance: Instance, reason: Reason, detail: number | string | undefined, opensNone = false): void {
     const nameOf = (sequence: number): string | undefined => idOf(instance.plan, sequence)
     const words = detailWords(this.catalog, instance.is, reason, detail, nameOf)
     this.publish(
       `outcome/${instance.plan.speaker.agent.name}`,
-      outcome(instance, this.wall(), reason, words && clipped(words, OUTCOME_BYTES_MAX)),
+      outcome(instance, this.wall(), reason, words && clipped(words, OUTCOME_BYTES_MAX), opensNone),
     )
   }
 

@@ -98,7 +98,13 @@ export function payloadByName(type: ComponentType, slots: readonly SlotValue[]):
 }
 
 /** The value of an `outcome/<agent>` message. */
-export function outcome(i: Instance, wall_ms: number, reason: Reason, detail: string | undefined): unknown {
+export function outcome(
+  i: Instance,
+  wall_ms: number,
+  reason: Reason,
+  detail: string | undefined,
+  opensNone: boolean,
+): unknown {
   return {
     v: 1,
     plan: i.plan.name,
@@ -109,5 +115,6 @@ export function outcome(i: Instance, wall_ms: number, reason: Reason, detail: st
     phase: phaseWord(i.phase),
     reason: reason === Reason.none ? undefined : ReasonWords[reason],
     detail,
+    obligation: opensNone ? null : undefined,
   }
 }

@@ -35,6 +35,7 @@ import {
   Reason,
   Role,
   SLOTS_MAX,
+  STANDING_MAX,
   TEXT_BYTES_MAX,
   TOLERANCES_MAX,
   TYPES_MAX,
@@ -167,11 +168,38 @@ function standTwice({ core }: Bare): unknown {
   return [core.addStanding!(1, 0), core.addStanding!(1, 0)]
 }
 
+/** A component of that kind was retained, and is forgotten where `forget` says so; one that stands is announced. */
+function beside(candidates: number, kind: Kind, forget: boolean, support: Word[] = number(1)): Stage {
+  return () => {
+    const made = bare()
+    made.core.configure!(2, 1)
+    times(2, (f) => made.core.declareField!(f, 100, Number(f > 0)))
+    made.core.declareType!(0, kind, 2, 0b10, 0)
+    made.core.addClause!(0, Role.support, made.write(support))
+    seal(made)
+    made.core.openAdmission!(1, 0, 0, 1, 1, 4, 0)
+    add(made)
+    made.core.judge!()
+    made.core.bindRetained!()
+    if (forget) {
+      made.core.end!(1, Phase.completed)
+      made.core.release!(1)
+    }
+    made.core.openAdmission!(candidates, 1, 0, 2, 1, 4, 0)
+    return made
+  }
+}
+const besideKnown = (kind: Kind): Stage => beside(1, kind, false)
+const besideForgotten = (candidates: number, kind: Kind = Kind.notice, support?: Word[]): Stage =>
+  beside(candidates, kind, true, support)
+
 const within: readonly Row[] = [
+  ['a settled notice', () => added(besideForgotten(1)()), ({ core }) => core.addSettled!(1, 0)],
+  ['a settled report', () => added(besideForgotten(1, Kind.report)()), ({ core }) => core.addSettled!(1, 0)],
   ['the most fields and types', bare, ({ core }) => core.configure!(FIELDS_MAX, TYPES_MAX)],
   ['a maximum age of 0', loading, ({ core }) => core.declareField!(1, 0, 0)],
   ['the most candidates', sealed, ({ core }) => core.openAdmission!(CANDIDATES_MAX, 0, 0, 1, 1, 4, 0)],
-  ['the most standing components', sealed, ({ core }) => core.openAdmission!(1, INSTANCES_MAX, 0, 1, 1, 4, 0)],
+  ['the most standing components', sealed, ({ core }) => core.openAdmission!(1, STANDING_MAX, 0, 1, 1, 4, 0)],
   ['the longest plan', sealed, ({ core }) => core.openAdmission!(1, 0, 0, 1, 1, PLAN_BYTES_MAX, 0)],
   ['the longest id', admitting(1), ({ core }) => core.addCandidate!(0, ...NONE, 0, TEXT_BYTES_MAX, TEXT_BYTES_MAX, 0)],
   ['the longest text', admitting(1), ({ core }) => core.addCandidate!(0, ...NONE, 0, 4, 4 + PAYLOAD_BYTES_MAX, 0)],
@@ -225,7 +253,7 @@ const beyond: readonly Row[] = [
   ['a receipt at no time', sealed, ({ core }) => core.observe!(0, 1, Number.POSITIVE_INFINITY)],
   ['a reading of no field', sealed, ({ core }) => core.read!(2, 0)],
   ['a candidate too many', sealed, ({ core }) => core.openAdmission!(CANDIDATES_MAX + 1, 0, 0, 1, 1, 4, 0)],
-  ['a standing one too many', sealed, ({ core }) => core.openAdmission!(1, INSTANCES_MAX + 1, 0, 1, 1, 4, 0)],
+  ['a standing one too many', sealed, ({ core }) => core.openAdmission!(1, STANDING_MAX + 1, 0, 1, 1, 4, 0)],
   ['a plan too long', sealed, ({ core }) => core.openAdmission!(1, 0, 0, 1, 1, PLAN_BYTES_MAX + 1, 0)],
   ['no snapshot', sealed, ({ core }) => core.openAdmission!(1, 0, 0, 1, 0, 4, 0)],
   ['a snapshot to come', sealed, ({ core }) => core.openAdmission!(1, 0, 0, 1, 2, 4, 0)],
@@ -245,6 +273,25 @@ const beyond: readonly Row[] = [
   ['a standing one before the last candidate', admittingBeside(2), ({ core }) => core.addStanding!(1, 0)],
   ['a standing one that nobody knows', () => added(admitting(1, 1)()), ({ core }) => core.addStanding!(1, 0)],
   ['more standing ones than announced', () => added(admittingBeside(1)()), standTwice],
+  ['a settled one before the last candidate', besideForgotten(2), ({ core }) => core.addSettled!(1, 0)],
+  ['a settled one that was never retained', () => added(besideForgotten(1)()), ({ core }) => core.addSettled!(2, 0)],
+  ['a settled one of number 0', () => added(besideForgotten(1)()), ({ core }) => core.addSettled!(0, 0)],
+  ['a settled one of the type after the last', () => added(besideForgotten(1)()), ({ core }) => core.addSettled!(1, 1)],
+  ['a settled one that is known', () => added(besideKnown(Kind.notice)()), ({ core }) => core.addSettled!(1, 0)],
+  ['a settled action', () => added(besideForgotten(1, Kind.command)()), ({ core }) => core.addSettled!(1, 0)],
+  ['a settled request', () => added(besideForgotten(1, Kind.request)()), ({ core }) => core.addSettled!(1, 0)],
+  ...(['notice', 'report'] as const).map(
+    (kind): Row => [
+      `a settled ${kind} whose support reads its payload`,
+      () => added(besideForgotten(1, Kind[kind], [[Op.has, 0], [Op.not]])()),
+      ({ core }) => core.addSettled!(1, 0),
+    ],
+  ),
+  [
+    'more settled ones than announced',
+    () => added(besideForgotten(1)()),
+    ({ core }) => [core.addSettled!(1, 0), core.addSettled!(1, 0)],
+  ],
   ['a judgement without the candidates', admitting(1), ({ core }) => core.judge!()],
   ['a judgement without the standing ones', () => added(admittingBeside(1)()), ({ core }) => core.judge!()],
   ['a judgement again', judged, ({ core }) => core.judge!()],

@@ -244,6 +244,20 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       expect(reasons(tryAgain(stage))[1]).not.toBe('attempts_exhausted')
     })
 
+    it('nor is what comes with it: a report in its scope may come as often', () => {
+      const stage = new Stage(core).fly()
+      const all = [range, goto('g', 30), plain('status', 's', ['g'])]
+      stage.say(all)
+      fail(stage.run(500))
+      stage.operate('pause')
+      for (let i = 0; i < 5; i++) {
+        expect(reasons(recover(stage, all))).toEqual([undefined, 'paused', 'prerequisite_withheld'])
+        stage.run(1100)
+      }
+      stage.operate('resume')
+      expect(reasons(recover(stage.run(1100), all))).toEqual([undefined, undefined, undefined])
+    })
+
     it('are three, then attempts_exhausted and the route is the operator', () => {
       const stage = lost()
       for (let i = 0; i < 3; i++) expect(reasons(tryAgain(stage))).toEqual([undefined, undefined])

@@ -150,6 +150,18 @@ describe('what one agent takes is not what another one lacks', () => {
     expect(stage.closed).toEqual(Array(32).fill('superseded'))
   })
 
+  it('what is lost beyond 32 open obligations opens none, and its outcome says so', () => {
+    const stage = new Stage(loadCore, {
+      catalog: referenceCatalog(['    patience: 0s\n', '    patience: 0s\n    wait: 5s\n']),
+    })
+    const waiting = Array.from({ length: 40 }, (_, i) => goto(`g${i}`, 30 + i))
+    stage.fly().say([range, ...waiting])
+    stage.run(7000)
+    const lost = stage.values('outcome/planner').filter(({ phase }) => phase === 'expired')
+    expect(lost).toHaveLength(39)
+    expect(lost.map(({ obligation }) => obligation)).toEqual([...Array(32).fill(undefined), ...Array(7).fill(null)])
+  })
+
   it('a recovery that replaces 120 waiting notices, each with one that rests on it, tells of the obligation once', () => {
     const stage = new Stage(loadCore, { catalog: referenceCatalog(CHAINED) }).fly()
     const firsts = notices(120, 'n', ['g'])

@@ -243,18 +243,21 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
       expect(stage.control.revoked).toEqual([])
     })
 
-    it('is not what a mistake of the host is: that is thrown, and ends no session', () => {
+    it('is not what a mistake of the host is where nobody else has spoken: that is thrown, and ends no session', () => {
+      let mistake = false
       const mistaken: CoreFactory = (...args) =>
         new Proxy(core(...args), {
           get(target, key) {
-            if (key === 'admit') throw new RangeError('a mistake')
+            if (key === 'snapshot' && mistake) throw new RangeError('a mistake')
             const value: unknown = Reflect.get(target, key, target)
             return typeof value === 'function' ? value.bind(target) : value
           },
         })
       const stage = new Stage(mistaken).fly()
       const { session } = stage.control
-      expect(() => stage.say([range])).toThrow('a mistake')
+      mistake = true
+      expect(() => stage.run(1500)).toThrow('a mistake')
+      mistake = false
       expect(stage.run(1500).control.session).toBe(session)
     })
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Core, CoreFactory } from '../../../src/core/core.ts'
 import { loadCore } from '../../../src/core/wasm.ts'
-import { goto, plain, range, type Said, Stage } from './stage.ts'
+import { goto, notice, plain, range, type Said, Stage, twoAgents } from './stage.ts'
 
 /** A core that traps in the next such call once it has been told to. */
 function trapping(call: 'admit' | 'end' | 'reach' | 'read'): { core: CoreFactory; arm: () => void } {
@@ -72,6 +72,30 @@ describe('a core that traps while it judges a response', () => {
     expect([engaged, crossed]).toEqual(['OFFBOARD', 'HOLD'])
     expect(new Set(owed)).toEqual(new Set(['LAND']))
   })
+})
+
+it('G5: what breaks off while a response is judged costs its agent and the session, not the process and nobody else', () => {
+  let broken = false
+  const core: CoreFactory = (...made) => {
+    const whole = loadCore(...made)
+    const admit = whole.admit.bind(whole)
+    return Object.assign(whole, {
+      admit: (...args: Parameters<Core['admit']>) => {
+        if (broken) throw new RangeError('candidates: at most 0, got 1')
+        return admit(...args)
+      },
+    })
+  }
+  const stage = new Stage(core, { catalog: twoAgents() }).engage()
+  const { session } = stage.control
+  broken = true
+  expect(stage.say([notice('n')], { recovers: 'r1' })).toBeUndefined()
+  broken = false
+  expect(stage.runtime.healthy).toBe(false)
+  expect(stage.run(1000).control).toMatchObject({ revoked: ['planner'] })
+  expect(stage.control.session).not.toBe(session)
+  expect(stage.commands().at(-1)).toBe('HOLD')
+  expect(stage.say([notice('n')], {}, 'scout')).toMatchObject({ accepted: true })
 })
 
 it('G5: a step in which the core trapped is not a healthy one: no heartbeat speaks for it', () => {

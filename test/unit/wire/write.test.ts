@@ -23,6 +23,14 @@ describe('what goes out keeps the profile (PROTOCOL 12)', () => {
     expect(strictly(encode(numbers))).toEqual(new Map(Object.entries({ ...numbers, f: 0 })))
   })
 
+  test('a key that is another one behind its byte order mark is that one: the last stands', () => {
+    const value = new Map([
+      ['__proto__', 1],
+      ['\ufeff__proto__', 2],
+    ])
+    expect(strictly(encode(value))).toEqual(new Map([['__proto__', 2]]))
+  })
+
   test('keys that are undefined are left out; maps are maps', () => {
     const value = { a: undefined, b: { c: undefined, d: null }, e: new Map([['f', [true]]]) }
     expect(strictly(encode(value))).toEqual(
