@@ -1,9 +1,11 @@
 // The keys of a catalog and the kinds of their values (PROTOCOL 3). What a value means is checked where it is used.
 
 import { z } from 'zod'
+import { MAV_CMDS } from '../autopilot/mav-cmd.ts'
 import type { Verb } from '../autopilot/profile.ts'
 import { SEVERITIES } from './catalog.ts'
 import { duration, rate } from './quantity.ts'
+import { suggestion } from './suggestion.ts'
 
 const NAME = /^[a-z_][a-z0-9_.]*$/
 
@@ -47,12 +49,24 @@ const payloadField = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('enum'), values: z.array(z.string().min(1)).min(1), ...about }),
 ])
 
-const VERBS = ['arm', 'disarm', 'takeoff', 'land', 'return', 'hold'] as const satisfies readonly Verb[]
-const SETPOINTS = ['position-global', 'position-local', 'velocity-local', 'velocity-body'] as const
+export const VERBS = ['arm', 'disarm', 'takeoff', 'land', 'return', 'hold'] as const satisfies readonly Verb[]
+export const SETPOINTS = ['position-global', 'position-local', 'velocity-local', 'velocity-body'] as const
 const PHASES = ['retained', 'released', 'dispatched', 'acknowledged', 'completed'] as const
 
+const MAV_CMD_NAMES = [...MAV_CMDS.keys()] as [string, ...string[]]
+
+const mavCmdId = z
+  .union([z.int().min(0).max(65535), z.enum(MAV_CMD_NAMES)], {
+    error: ({ input }) => {
+      if (input === undefined) return 'is missing'
+      const near = typeof input === 'string' ? suggestion(input.replace(/^MAV_CMD_/, ''), MAV_CMD_NAMES) : ''
+      return `must be 0 to 65535, or a name of MAVLink's list without MAV_CMD_, such as DO_GRIPPER, not ${JSON.stringify(input)}${near}`
+    },
+  })
+  .transform((id) => (typeof id === 'number' ? id : MAV_CMDS.get(id)!))
+
 const mavCmd = z.strictObject({
-  id: z.int().min(0).max(65535),
+  id: mavCmdId,
   params: z.array(z.union([z.number(), z.string(), z.null()], 'must be a number, CEL text, or null for NaN')).length(7),
 })
 

@@ -89,7 +89,14 @@ export class Source {
 
   #report(offset: number, key: string, message: string): void {
     const { line, col } = this.#lines.linePos(offset)
-    this.problems.push({ file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1), key, message })
+    // The whole file has no key of its own.
+    this.problems.push({
+      file: this.#file,
+      line: Math.max(line, 1),
+      column: Math.max(col, 1),
+      key: key || '(yaml)',
+      message,
+    })
   }
 
   #node(path: Path): Node | undefined {

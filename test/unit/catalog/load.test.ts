@@ -298,3 +298,8 @@ describe('the JSON Schema for agents', () => {
     ['an unknown key of a component', response({ ...goto, priority: 1 })],
   ])('refuses %s', (_, value) => expect(fits(value)).toBe(false))
 })
+
+test('a command of the catalog’s own is named as MAVLink names it, or by its number', () => {
+  const named = load(changed('id: 211', 'id: DO_GRIPPER'))
+  expect(named.image).toEqual(load(EXAMPLE).image)
+})

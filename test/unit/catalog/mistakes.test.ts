@@ -300,7 +300,34 @@ const LEAVES: readonly Mistake[] = [
   ),
 ]
 
+const INSTEAD =
+  'arms, moves or stops the vehicle: only a verb (command: arm, disarm, takeoff, land, return, hold) or a setpoint ' +
+  '(position-global, position-local, velocity-local, velocity-body) may do that'
+
 const EFFECTS: readonly Mistake[] = [
+  [
+    TAKEOFF,
+    '      mav_cmd: { id: ¦34, params: [1, 0, 0, 0, 0, 0, 0] }',
+    'components.takeoff.effect.mav_cmd.id',
+    `MAV_CMD 34 (DO_ORBIT) ${INSTEAD}`,
+  ],
+  [
+    TAKEOFF,
+    '      mav_cmd: { id: ¦DO_SET_MODE, params: [1, 0, 0, 0, 0, 0, 0] }',
+    'components.takeoff.effect.mav_cmd.id',
+    `MAV_CMD 176 (DO_SET_MODE) ${INSTEAD}`,
+  ],
+  ...[
+    ['DO_GRIPER', ' (did you mean `DO_GRIPPER`?)'],
+    ['MAV_CMD_DO_GRIPPER', ''],
+  ].map(
+    ([id, near]): Mistake => [
+      TAKEOFF,
+      `      mav_cmd: { id: ¦${id}, params: [1, 0, 0, 0, 0, 0, 0] }`,
+      'components.takeoff.effect.mav_cmd.id',
+      `must be 0 to 65535, or a name of MAVLink's list without MAV_CMD_, such as DO_GRIPPER, not "${id}"${near}`,
+    ],
+  ),
   [
     TAKEOFF,
     '      command: ¦tekoff',
@@ -324,13 +351,13 @@ const EFFECTS: readonly Mistake[] = [
     TAKEOFF,
     '      command: { mav_cmd: { id: ¦400, params: [1, 0, 0, 0, 0, 0, 0] } }',
     'components.takeoff.effect.command.mav_cmd.id',
-    'MAV_CMD 400 arms, moves or stops the vehicle: only a verb may do that',
+    `MAV_CMD 400 (COMPONENT_ARM_DISARM) ${INSTEAD}`,
   ],
   [
     TAKEOFF,
     '      mav_cmd: { id: ¦22, params: [1, 0, 0, 0, 0, 0, 0] }',
     'components.takeoff.effect.mav_cmd.id',
-    'MAV_CMD 22 arms, moves or stops the vehicle: only a verb may do that',
+    `MAV_CMD 22 (NAV_TAKEOFF) ${INSTEAD}`,
   ],
   [
     TAKEOFF,
@@ -502,7 +529,7 @@ test('all mistakes are said at once, in the order of the file', () => {
 test.each([
   ['', '1:1: (yaml): is empty: it must be a map of keys'],
   ['# only a comment\n', '1:1: (yaml): is empty: it must be a map of keys'],
-  ['[]', '1:1: : must be a map, not []'],
+  ['[]', '1:1: (yaml): must be a map, not []'],
 ])('what is no catalog at all: %j', (text, problem) => {
   expect(problems(text)).toContain(problem)
 })
