@@ -11,6 +11,7 @@ import type { ScopeField } from './clause.ts'
 import { loadComponent, type Surroundings, unique } from './component.ts'
 import { contingencyFrames } from './effect.ts'
 import { reportIssues } from './issue.ts'
+import { refuseUnreachable } from './permission.ts'
 import { loadPredicates } from './predicate.ts'
 import { excessOf } from './published.ts'
 import { AGENTS_MOST } from './quota.ts'
@@ -68,7 +69,8 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
 
   const fields = stateFields(state, profile, source)
   const names = Object.keys(entry(source.value, 'components') ?? {})
-  const agents = section('agents') ?? {}
+  const writtenAgents = section('agents')
+  const agents = writtenAgents ?? {}
   limit(source, ['components'], 'types', names, TYPES_MAX)
   const shared = ': each has its own part of what the core holds. Leave out those that do not fly here'
   limit(source, ['agents'], 'agents', Object.keys(agents), AGENTS_MOST, shared)
@@ -92,6 +94,8 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
     images.push(loaded.image)
   }
   refuseCycles(names, shapes, source)
+  // Agents with a mistake of their own may be those that are missing.
+  if (writtenAgents !== undefined) refuseUnreachable(writtenAgents, names, shapes, source)
   refuseStreamsAcrossTakeoff(profile, shapes, source)
   const loadedAgents = Object.entries(agents).map(([name, { may, rate }]): Agent => {
     const numbers = may.flatMap((type, i) => {

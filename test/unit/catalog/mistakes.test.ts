@@ -189,6 +189,26 @@ const TYPES: readonly Mistake[] = [
   [TAKEOFF_MAY, '    requires: ¦[goto, takeoff]', 'components.takeoff.requires', 'is a cycle: takeoff → takeoff'],
 ]
 
+const AGENTS =
+  'agents:\n  planner:\n    may: [notice.operator, report.range, request.approval, handoff.pilot, status, takeoff, goto, velocity, hold, return, land, release]'
+
+/** What an agent may say, and what nobody may. */
+const PERMISSIONS: readonly Mistake[] = [
+  [
+    'hold, return, land, release]',
+    'hold, return, land]',
+    'components.release',
+    'nobody may say it: name it under `may` of an agent, or leave the type out',
+  ],
+  [
+    AGENTS,
+    `${AGENTS}\n  scout: { may: [report.range, takeoff, ¦release] }`,
+    'agents.scout.may.2',
+    '`release` requires a `request.approval` of the same agent, and scout may not say one: add `request.approval` here, or leave `release` out',
+  ],
+  [AGENTS, '¦agents: {}', 'agents', 'is empty: nobody may say anything. Name an agent, and under `may` its types'],
+]
+
 const LAT = '      lat: { type: number, unit: deg, min: -90, max: 90 }'
 const LON = '      lon: { type: number, unit: deg, min: -180, max: 180 }'
 const ALT = '      alt: { type: number, unit: m, min: 4, max: 60 }'
@@ -488,6 +508,7 @@ function check([from, to, key, message]: Mistake): void {
 test.each(KEYS)('G5 keys: %s → %s', (...mistake) => check(mistake))
 test.each(STATE)('G5 state: %s → %s', (...mistake) => check(mistake))
 test.each(TYPES)('G5 types: %s → %s', (...mistake) => check(mistake))
+test.each(PERMISSIONS)('G5 permissions: %s → %s', (...mistake) => check(mistake))
 test.each(EFFECTS)('G5 effects: %s → %s', (...mistake) => check(mistake))
 test.each(LEAVES)('G5 what leaves: %s → %s', (...mistake) => check(mistake))
 test.each(WITHIN)('G5 within a clause: %s → %s', (...mistake) => check(mistake))
@@ -621,7 +642,8 @@ test('limits are named: agents, and what is published of a catalog', () => {
     40,
     (i) => `  t${i}: { kind: report, description: "${'x'.repeat(1600)}", effect: { report: [armed] } }\n`,
   )
-  expect(problems(`${EXAMPLE}\n${described}`).join('\n')).toMatch(
+  const said = changed('land, release]', `land, release, ${many(40, (i) => `t${i}, `)}]`)
+  expect(problems(`${said}\n${described}`).join('\n')).toMatch(
     /components: make a `catalog` message of \d+ bytes, at most 65536: shorten descriptions and clauses, or declare fewer/,
   )
   const name = (i: number) => `f${i}`.padEnd(64, 'x')
