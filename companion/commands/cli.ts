@@ -6,7 +6,7 @@ import { RuleError } from '../../src/agentspec/problem.ts'
 import { CatalogError } from '../../src/catalog/catalog.ts'
 import { escaped } from '../escape.ts'
 import { VERSION } from '../version.ts'
-import { check } from './check.ts'
+import { type CheckOptions, check } from './check.ts'
 import { setContext } from './context.ts'
 import type { DomainOptions } from './domain.ts'
 import { brokerOf, type GroundOptions } from './ground.ts'
@@ -60,9 +60,20 @@ program
 
 program
   .command('check')
-  .description('check a configuration and its catalog without connecting, and show what each component type reads')
+  .description(
+    'check a configuration, its catalog and its rules without connecting: a line for each error and each warning; exit code 1 ' +
+      'where there is an error',
+  )
   .requiredOption('--config <file>', 'configuration, as examples/halo.yaml')
-  .action(({ config }: { config: string }) => check(config, print))
+  .option('--strict', 'warnings are errors')
+  .option(
+    '--json',
+    'one JSON object, for editors and CI: {ok, findings: [{file, line, column, severity, key, message}]}',
+  )
+  .option('--explain <type>', 'say in sentences when a component type is retained, when it crosses, and how that ends')
+  .action(async ({ config, ...options }: CheckOptions & { config: string }) => {
+    process.exitCode = await check(config, options, print)
+  })
 
 program
   .command('sim')

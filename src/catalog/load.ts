@@ -6,7 +6,15 @@ import { CONTINGENCY_SENDS_MAX, FIELDS_MAX, TEXT_BYTES_MAX, TYPES_MAX } from '..
 import { ENUMERATIONS, type Profile } from '../autopilot/profile.ts'
 import type { TypeImage } from '../core/image.ts'
 import { agentSchema } from './agent-schema.ts'
-import { type Agent, type Catalog, CatalogError, type ComponentType, MAX_SPEED, type StateField } from './catalog.ts'
+import {
+  type Agent,
+  type Catalog,
+  CatalogError,
+  type ComponentType,
+  MAX_SPEED,
+  type Problem,
+  type StateField,
+} from './catalog.ts'
 import type { ScopeField } from './clause.ts'
 import { loadComponent, type Surroundings, unique } from './component.ts'
 import { contingencyFrames } from './effect.ts'
@@ -25,10 +33,13 @@ import {
 import { oversizeOf } from './size.ts'
 import { Source } from './source.ts'
 import { suggestion } from './suggestion.ts'
+import { warn } from './warning.ts'
 
 export interface LoadOptions {
   /** No velocity that leaves is longer, m/s; above 0. Default 5. */
   readonly maxSpeed?: number
+  /** Takes what the catalog may say and hardly means, in the order of the file; without it nobody looks. */
+  readonly warnings?: Problem[]
 }
 
 /**
@@ -39,17 +50,21 @@ export function loadCatalog(
   text: string,
   file: string,
   profiles: readonly Profile[],
-  { maxSpeed = MAX_SPEED }: LoadOptions = {},
+  { maxSpeed = MAX_SPEED, warnings }: LoadOptions = {},
 ): Catalog {
   if (!(maxSpeed > 0 && maxSpeed < Number.POSITIVE_INFINITY))
     throw new RangeError(`maxSpeed must be above 0 m/s and finite, not ${maxSpeed}`)
   const source = new Source(text, file)
   const catalog = source.problems.length > 0 ? undefined : read(source, text, profiles, maxSpeed)
-  if (catalog === undefined || source.problems.length > 0) {
-    throw new CatalogError([...source.problems].sort((a, b) => a.line - b.line || a.column - b.column))
+  if (catalog === undefined || source.problems.length > 0) throw new CatalogError(source.problems.sort(byPlace))
+  if (warnings !== undefined) {
+    warn(catalog, source)
+    warnings.push(...source.warnings.sort(byPlace))
   }
   return catalog
 }
+
+const byPlace = (a: Problem, b: Problem): number => a.line - b.line || a.column - b.column
 
 function read(source: Source, text: string, profiles: readonly Profile[], maxSpeed: number): Catalog | undefined {
   const shapes = componentShapes(source)

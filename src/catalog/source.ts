@@ -12,6 +12,8 @@ export class Source {
   /** The document as plain values; undefined where the YAML itself is wrong. */
   readonly value: unknown
   readonly problems: Problem[] = []
+  /** What may stand there, and is hardly meant. */
+  readonly warnings: Problem[] = []
   readonly #text: string
   readonly #file: string
   readonly #lines = new LineCounter()
@@ -80,6 +82,11 @@ export class Source {
     this.#report(this.#offset(path, part), path.map(String).join('.'), message)
   }
 
+  /** Records a warning in the same way. */
+  warning(path: Path, message: string, part: Part = 'value'): void {
+    this.#report(this.#offset(path, part), path.map(String).join('.'), message, this.warnings)
+  }
+
   /** Records a problem inside the text of a scalar, `position` characters from its beginning. */
   problemWithin(path: Path, position: number, message: string): void {
     const node = this.#node(path)
@@ -87,10 +94,10 @@ export class Source {
     this.#report(offset, path.map(String).join('.'), message)
   }
 
-  #report(offset: number, key: string, message: string): void {
+  #report(offset: number, key: string, message: string, list = this.problems): void {
     const { line, col } = this.#lines.linePos(offset)
     // The whole file has no key of its own.
-    this.problems.push({
+    list.push({
       file: this.#file,
       line: Math.max(line, 1),
       column: Math.max(col, 1),
