@@ -69,15 +69,13 @@ export class ConfigError extends Error {
 }
 
 /** Every profile that a catalog can name as its vehicle. */
-const PROFILES = [px4Multirotor, ardupilotCopter]
+export const PROFILES = [px4Multirotor, ardupilotCopter]
 
 const address = z.string().refine((text) => isAddress(text), 'must be host:port, such as 127.0.0.1:1883')
 
 const path = z.string().min(1, 'must be the path of a file')
 
-const brokerUrl = z
-  .string()
-  .refine((text) => /^(mqtts?|wss?):\/\/[^/]+/.test(text), 'must be mqtt://host:port, mqtts://, ws:// or wss://')
+const brokerUrl = z.string().regex(/^(mqtts?|wss?):\/\/[^/]+/, 'must be mqtt://host:port, mqtts://, ws:// or wss://')
 
 const agents = z.strictObject({ url: brokerUrl.optional(), cert: path.optional(), key: path.optional() })
 
@@ -92,6 +90,7 @@ const mqtt = z
     embedded: address.optional(),
     allow_open: z.boolean().default(false),
   })
+  .meta({ oneOf: [{ required: ['url'] }, { required: ['embedded'] }] })
   .refine(({ url, embedded }) => (url === undefined) !== (embedded === undefined), 'needs either `url` or `embedded`')
   .refine(({ protocol, embedded }) => protocol === undefined || embedded === undefined, {
     message: 'the embedded broker speaks 3.1.1 only: leave this key out',
@@ -160,7 +159,8 @@ const mavlink = z
     },
   )
 
-const schema = z.strictObject({
+/** The keys of a configuration and the kinds of their values. */
+export const schema = z.strictObject({
   vehicle: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ and -'),
   catalog: z.string().min(1),
   rules: z.array(z.string().min(1)).default([]),

@@ -5,6 +5,7 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { RuleError } from '../../src/agentspec/problem.ts'
 import { CatalogError } from '../../src/catalog/catalog.ts'
 import { escaped } from '../escape.ts'
+import { SCHEMAS, type SchemaName, schemaText } from '../schema.ts'
 import { VERSION } from '../version.ts'
 import { type CheckOptions, check } from './check.ts'
 import { setContext } from './context.ts'
@@ -87,6 +88,14 @@ program
   .option('--lon <deg>', 'longitude of home', number, 8.545594)
   .option('--amsl <m>', 'height of home above mean sea level', number, 488)
   .action((options) => sim(options, createInterface({ input: process.stdin }), print))
+
+program
+  .command('schema')
+  .description(
+    'print the JSON Schema of a catalog or of halo.yaml, for editors; the same stands in the package under schema/',
+  )
+  .addArgument(new Argument('<of>', 'of what').choices(SCHEMAS))
+  .action((of: SchemaName) => print(schemaText(of).trimEnd()))
 
 const onGround = (command: Command): Command =>
   command

@@ -9,21 +9,32 @@ import { suggestion } from './suggestion.ts'
 
 const NAME = /^[a-z_][a-z0-9_.]*$/
 
-const name = z
+export const name = z
   .string()
   .regex(NAME, 'a name is lower case: a-z, 0-9, _ and dots, and does not begin with a digit or a dot')
 
-const written = (read: (value: unknown) => number | undefined, form: string) =>
-  z.unknown().transform((value, context) => {
-    const number = read(value)
-    if (number !== undefined) return number
-    context.addIssue(value === undefined ? 'is missing' : `must be ${form}, not ${JSON.stringify(value)}`)
-    return z.NEVER
-  })
+/** `json` is what editors are told of it, who know no transform. */
+const written = (read: (value: unknown) => number | undefined, form: string, json: object) =>
+  z
+    .unknown()
+    .meta({ ...json })
+    .transform((value, context) => {
+      const number = read(value)
+      if (number !== undefined) return number
+      context.addIssue(value === undefined ? 'is missing' : `must be ${form}, not ${JSON.stringify(value)}`)
+      return z.NEVER
+    })
 
-const time = written(duration, 'a duration such as 300ms, 10s, 5min or 1h')
-const someTime = time.refine((value) => value > 0, 'must be longer than 0')
-const hertz = written(rate, 'a rate such as 10Hz')
+const NUMBER = '\\d+(\\.\\d+)?(e[+-]?\\d+)?'
+const NOT_ZERO = '(?!\\s*0+(\\.0+)?([a-zA-Z]|$))'
+const quantityOf = (unit: string, head = '') => ({ type: 'string', pattern: `^${head}\\s*${NUMBER}${unit}\\s*$` })
+const DURATION = 'a duration such as 300ms, 10s, 5min or 1h'
+const time = written(duration, DURATION, { anyOf: [quantityOf('(ms|s|min|h)'), { const: 0 }] })
+const someTime = written(duration, DURATION, quantityOf('(ms|s|min|h)', NOT_ZERO)).refine(
+  (value) => value > 0,
+  'must be longer than 0',
+)
+const hertz = written(rate, 'a rate such as 10Hz', quantityOf('Hz', NOT_ZERO))
 
 const clause = z.string({ error: 'must be CEL text: quote it' })
 const clauses = z.record(name, clause).default({})
@@ -166,6 +177,11 @@ export const catalog = z.strictObject({
 })
 
 export type CatalogShape = z.output<typeof catalog>
+
+/** The same, with the keys of every kind: for editors, which take one schema. */
+export const whole = catalog.extend({
+  components: z.record(name, z.discriminatedUnion('kind', Object.values(component) as [typeof component.action])),
+})
 
 /** Every key of the language, for suggestions. */
 export const KEYS: readonly string[] = [

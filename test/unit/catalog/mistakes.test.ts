@@ -475,7 +475,7 @@ const YAML: readonly Mistake[] = [
     '(yaml)',
     'nested mappings are not allowed in compact mappings; a clause that contains `: ` is a map in YAML: quote it',
   ],
-  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'the key `gps` stands here again: it was given in line 113'],
+  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'the key `gps` stands here again: it was given in line 114'],
   [BATTERY, 'battery: ¦true', 'components.takeoff.support.battery', 'must be CEL text: quote it'],
 ]
 

@@ -59,11 +59,11 @@ test('rules are counted, and their mistakes are errors at their place', async ()
 
 test('a warning is told and passes; strictly it is an error', async () => {
   const { code, lines, catalog, config } = await run(NEVER)
-  expect([code, ...lines]).toEqual([0, `${catalog}:113:16: warning: ${SAID}`, `${config}: 0 errors, 1 warning`])
+  expect([code, ...lines]).toEqual([0, `${catalog}:114:16: warning: ${SAID}`, `${config}: 0 errors, 1 warning`])
   const strict = await run(NEVER, { strict: true })
   expect([strict.code, ...strict.lines]).toEqual([
     1,
-    `${catalog}:113:16: error: ${SAID}`,
+    `${catalog}:114:16: error: ${SAID}`,
     `${config}: 1 error, 0 warnings`,
   ])
 })
@@ -72,7 +72,7 @@ test('an error stands at its place, whether in the catalog or in what the config
   const { code, lines, catalog } = await run(WRONG)
   expect(code).toBe(1)
   expect(lines[0]).toMatch(
-    `${catalog}:80:22: error: components.report.range.support.position_good: unknown field \`gps.fixx\``,
+    `${catalog}:81:22: error: components.report.range.support.position_good: unknown field \`gps.fixx\``,
   )
   const missing = await run((text) => text, {}, 'rules: [no.ar]\n')
   expect(missing.lines[0]).toBe(`${missing.config}:5:8: error: rules: rules ${join(folder, 'no.ar')}: no such file`)
@@ -94,7 +94,7 @@ test('as JSON, for editors and CI', async () => {
       findings: [
         {
           file: catalog,
-          line: 113,
+          line: 114,
           column: 16,
           severity: 'warning',
           key: 'components.takeoff.support.battery',
