@@ -13,7 +13,8 @@ const TAKEOFF = '      command: takeoff # HOLD, arm, NAV_TAKEOFF, each confirmed
 const DWELL = '      dwell: 1s'
 const MAP = '  map: { from: context, type: integer, max_age: 1h, retained: allowed }'
 const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30 }'
-const TAKEOFF_MAY = '    may_require: { request.approval: completed, report.range: released }'
+const TAKEOFF_MAY =
+  '    may_require: { request.approval: completed, report.range: released, return: completed, land: completed }'
 const TOLERANCE = '      tolerance: { home.amsl: 1m }'
 const STATUS = '    effect: { report: [armed, mode, landed, ready, battery.remaining, gps.fix] }'
 
@@ -475,7 +476,7 @@ const YAML: readonly Mistake[] = [
     '(yaml)',
     'nested mappings are not allowed in compact mappings; a clause that contains `: ` is a map in YAML: quote it',
   ],
-  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'the key `gps` stands here again: it was given in line 114'],
+  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'the key `gps` stands here again: it was given in line 118'],
   [BATTERY, 'battery: ¦true', 'components.takeoff.support.battery', 'must be CEL text: quote it'],
 ]
 

@@ -48,7 +48,7 @@ test.each([
 type Warned = readonly [from: string, to: string, key: string, message: string]
 
 const HOLD =
-  '    gate:\n      flying: state.armed\n    may_require: { takeoff: completed, goto: completed, velocity: completed }'
+  '    gate:\n      flying: state.armed\n    may_require: { takeoff: completed, goto: completed, velocity: completed, release: completed }'
 const NOT_TWICE = 'has no `uses`, so it may fly at the same time as any other action: name what it takes'
 const LEFT = 'a take-off that fails is left armed, close to the ground,'
 

@@ -59,11 +59,11 @@ test('rules are counted, and their mistakes are errors at their place', async ()
 
 test('a warning is told and passes; strictly it is an error', async () => {
   const { code, lines, catalog, config } = await run(NEVER)
-  expect([code, ...lines]).toEqual([0, `${catalog}:114:16: warning: ${SAID}`, `${config}: 0 errors, 1 warning`])
+  expect([code, ...lines]).toEqual([0, `${catalog}:118:16: warning: ${SAID}`, `${config}: 0 errors, 1 warning`])
   const strict = await run(NEVER, { strict: true })
   expect([strict.code, ...strict.lines]).toEqual([
     1,
-    `${catalog}:114:16: error: ${SAID}`,
+    `${catalog}:118:16: error: ${SAID}`,
     `${config}: 1 error, 0 warnings`,
   ])
 })
@@ -94,7 +94,7 @@ test('as JSON, for editors and CI', async () => {
       findings: [
         {
           file: catalog,
-          line: 114,
+          line: 118,
           column: 16,
           severity: 'warning',
           key: 'components.takeoff.support.battery',

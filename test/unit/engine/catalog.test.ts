@@ -56,6 +56,7 @@ describe('the catalog as agents are told it (PROTOCOL 12)', () => {
         goto: 'completed',
         velocity: 'completed',
         hold: 'completed',
+        release: 'completed',
         'request.approval': 'completed',
       },
       clauses: {

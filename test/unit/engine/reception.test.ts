@@ -297,7 +297,7 @@ describe('a response as a whole (PROTOCOL 4)', () => {
         '',
       )
       const catalog = referenceCatalog(['agents:\n', `agents:\n${others}`], CHAINED, [
-        `    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n${after}`,
+        `    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed, release: completed, request.approval: completed }\n${after}`,
         `    may_require: { notice.operator: released }\n${after}`,
       ])
       const stage = new Stage(core, { catalog }).fly()
