@@ -242,7 +242,10 @@ export function parseConfig(text: string, file: string): Config {
 }
 
 /** The catalog that it names; `warnings` takes what it hardly means. Throws `CatalogError`, or the error of the file system. */
-export function readCatalog({ catalog, maxSpeed }: Config, warnings?: Problem[]): Catalog {
+export function readCatalog(
+  { catalog, maxSpeed }: Pick<Config, 'catalog' | 'maxSpeed'>,
+  warnings?: Problem[],
+): Catalog {
   const options = { maxSpeed, ...(warnings && { warnings }) }
   return loadCatalog(readText('catalog', catalog), relative(process.cwd(), catalog), PROFILES, options)
 }

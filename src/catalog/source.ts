@@ -28,7 +28,8 @@ export class Source {
     const tabs = problems.filter(({ code }) => code === 'TAB_AS_INDENT')
     if (tabs.length > 0) {
       // Whatever else is wrong is so because of them.
-      const lines = tabs.length === 1 ? '' : `; so do ${tabs.length - 1} lines more`
+      const more = tabs.length - 1
+      const lines = more === 0 ? '' : more === 1 ? '; so does 1 line more' : `; so do ${more} lines more`
       this.#report(tabs[0]!.pos[0], '(yaml)', `begins with a tab, which indents nothing in YAML: use spaces${lines}`)
       return
     }

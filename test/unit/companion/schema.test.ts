@@ -9,6 +9,7 @@ import { SCHEMAS, type SchemaName, schemaText } from '../../../companion/schema.
 import { whole as catalogShape } from '../../../src/catalog/schema.ts'
 import { Source } from '../../../src/catalog/source.ts'
 import { EXAMPLE } from '../catalog/example.ts'
+import { findingsOf, wrongFiles } from './wrong.ts'
 
 const shipped = (name: SchemaName) => new URL(`../../../schema/${name}.json`, import.meta.url)
 const compiled = (name: SchemaName) =>
@@ -82,6 +83,24 @@ describe('a wrong catalog is wrong in the editor as well', () => {
     const value = parsed(EXAMPLE.replace(from, to))
     expect(catalog(value), JSON.stringify(catalog.errors)).toBe(isCatalog(value))
   })
+})
+
+const parsable = wrongFiles.filter(({ name, text }) => new Source(text, name).value !== undefined)
+
+test.each(parsable.map((file) => [file.name, file] as const))(
+  'the wrong file %s is as wrong in the editor',
+  (_, file) => {
+    const value = parsed(file.text)
+    const [keeps, isOfShape] = file.isConfiguration ? [halo(value), true] : [catalog(value), isCatalog(value)]
+    // What one key of a configuration says of another is no form, so of a configuration the editor may know less.
+    if (!isOfShape) expect(keeps).toBe(false)
+    if (!keeps) expect(findingsOf(file).join()).toContain('error: ')
+  },
+)
+
+test('the editor underlines a good part of the wrong files', () => {
+  const underlined = parsable.filter(({ text, isConfiguration }) => !(isConfiguration ? halo : catalog)(parsed(text)))
+  expect(underlined.length).toBeGreaterThanOrEqual(20)
 })
 
 test.each([
