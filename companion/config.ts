@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { ardupilotCopter } from '../src/autopilot/ardupilot-copter.ts'
 import { px4Multirotor } from '../src/autopilot/px4-multirotor.ts'
 import { type Catalog, MAX_SPEED, type Problem } from '../src/catalog/catalog.ts'
+import { words } from '../src/catalog/issue.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import { Source } from '../src/catalog/source.ts'
 import { suggestion } from '../src/catalog/suggestion.ts'
@@ -266,6 +267,8 @@ function report(source: Source, issue: z.core.$ZodIssue): void {
     for (const key of issue.keys) source.problem([...issue.path, key], `unknown key${suggestion(key, KEYS)}`, 'key')
   } else if (issue.code === 'invalid_type' && issue.input === undefined) {
     source.problem(issue.path, 'is missing', 'key')
+  } else if (/^(Invalid (input|option)|Too (small|big)):/.test(issue.message)) {
+    source.problem(issue.path, words(issue, issue.input))
   } else {
     source.problem(issue.path, issue.message.charAt(0).toLowerCase() + issue.message.slice(1))
   }

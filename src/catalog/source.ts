@@ -39,8 +39,7 @@ export class Source {
         this.#report(pos[0], '(yaml)', `the key \`${twice.key}\` stands here again: it was given in line ${twice.line}`)
         continue
       }
-      const quote = QUOTE[code]
-      this.#report(pos[0], '(yaml)', quote === undefined ? lower(message) : `${lower(message)}; ${quote}`)
+      this.#report(pos[0], '(yaml)', words(code, message))
     }
     if (this.#document.contents === null) this.#report(0, '(yaml)', 'is empty: it must be a map of keys')
     this.#refuseKeys()
@@ -139,6 +138,15 @@ const QUOTE: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'a clause that contains `: ` is a map in YAML: quote it',
   BLOCK_IN_FLOW: 'a clause that contains `: ` is a map in YAML: quote it',
   UNEXPECTED_TOKEN: 'text after a closing quote: quote the whole clause',
+}
+
+/** What the parser says to programmers, for whoever writes the file. */
+function words(code: string, message: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'begins a second document, and one is read: leave `---` out'
+  if (message.startsWith('Maximum call stack'))
+    return 'is nested too deep to be read: nothing needs more than a few levels'
+  const quote = QUOTE[code]
+  return quote === undefined ? lower(message) : `${lower(message)}; ${quote}`
 }
 
 function lower(message: string): string {

@@ -552,8 +552,15 @@ test.each([
   ['', '1:1: (yaml): is empty: it must be a map of keys'],
   ['# only a comment\n', '1:1: (yaml): is empty: it must be a map of keys'],
   ['[]', '1:1: (yaml): must be a map, not []'],
+  ['catalog: 1\n---\ncatalog: 1\n', '2:1: (yaml): begins a second document, and one is read: leave `---` out'],
 ])('what is no catalog at all: %j', (text, problem) => {
   expect(problems(text)).toContain(problem)
+})
+
+test('YAML that is nested too deep has a line, and words', () => {
+  expect(problems(`catalog: 1\nstate: ${'['.repeat(20_000)}${']'.repeat(20_000)}`).join()).toMatch(
+    /^2:\d+: \(yaml\): is nested too deep to be read: nothing needs more than a few levels$/,
+  )
 })
 
 test('tabs are one mistake, and whatever else is wrong is so because of them', () => {
@@ -578,6 +585,7 @@ test.each([
   ['state.battery.remaining <> 50', '; in CEL `<>` is `!=`'],
   ['state.battery.percent >= 40', 'unknown field `battery.percent` (there is `battery.remaining`)'],
   [Array(1100).fill('state.armed').join(' && '), 'is nested deeper than 1000'],
+  ['('.repeat(300).concat('1', ')'.repeat(300), ' > 0'), 'is nested deeper than 250: split it into several clauses'],
   [Array(90_000).fill('!').join('').concat('state.armed'), 'is nested deeper than 1000'],
 ])('a clause of another language: %.40s', (clause, says) => {
   expect(problems(changed(BATTERY, `battery: ${JSON.stringify(clause)}`)).join('\n')).toContain(says)
