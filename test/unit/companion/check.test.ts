@@ -1,10 +1,12 @@
 // `halo check` as a function: lines, JSON, strictness, and a type in sentences.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CheckOptions, check } from '../../../companion/commands/check.ts'
+import { readCatalog } from '../../../companion/config.ts'
+import { MAX_SPEED, type Problem } from '../../../src/catalog/catalog.ts'
 
 let folder: string
 beforeAll(() => {
@@ -46,6 +48,16 @@ test.each(['examples/halo.yaml', 'examples/ardupilot-copter/halo.yaml'])(
     expect(lines[0]!.startsWith(`${file}: `)).toBe(true)
   },
 )
+
+const catalogs = readdirSync('examples', { recursive: true, encoding: 'utf8' }).filter((file) =>
+  /(^|\/)catalog[^/]*\.yaml$/.test(file),
+)
+
+test.each(catalogs)('nothing is to be said of examples/%s', (file) => {
+  const warnings: Problem[] = []
+  readCatalog({ catalog: join('examples', file), maxSpeed: MAX_SPEED }, warnings)
+  expect(warnings).toEqual([])
+})
 
 test('rules are counted, and their mistakes are errors at their place', async () => {
   writeFileSync(join(folder, 'rules.ar'), 'rule @r trigger goto check high_target enforce skip end\n')
