@@ -33,6 +33,11 @@ export class Source {
       this.#report(tabs[0]!.pos[0], '(yaml)', `begins with a tab, which indents nothing in YAML: use spaces${lines}`)
       return
     }
+    const deep = problems.find(({ message }) => message.startsWith('Maximum call stack'))
+    if (deep !== undefined) {
+      this.#report(deep.pos[0], '(yaml)', 'is nested too deep to be read: nothing needs more than a few levels')
+      return
+    }
     for (const { code, message, pos } of problems) {
       const twice = code === 'DUPLICATE_KEY' ? this.#twice(pos[0]) : undefined
       if (twice !== undefined) {
@@ -143,8 +148,6 @@ const QUOTE: Readonly<Record<string, string>> = {
 /** What the parser says to programmers, for whoever writes the file. */
 function words(code: string, message: string): string {
   if (code === 'MULTIPLE_DOCS') return 'begins a second document, and one is read: leave `---` out'
-  if (message.startsWith('Maximum call stack'))
-    return 'is nested too deep to be read: nothing needs more than a few levels'
   const quote = QUOTE[code]
   return quote === undefined ? lower(message) : `${lower(message)}; ${quote}`
 }
