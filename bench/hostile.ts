@@ -348,7 +348,10 @@ const DROP = `
 /** The example with a ward and attackers that may do all that it may; notices may rest on notices. */
 function catalogText(attackers: number): string {
   const text = readFileSync('examples/px4-multirotor/catalog.yaml', 'utf8')
-  const may = 'notice.operator, report.range, status, request.approval, goto, velocity, hold, drop'
+  // All of them: what nobody may say is a mistake.
+  const may =
+    'notice.operator, report.range, status, request.approval, goto, velocity, hold, drop, ' +
+    'handoff.pilot, takeoff, return, land, release'
   const names = ['ward', ...times(attackers, (i) => `hostile_${i}`)]
   const agents = names.map((name) => `  ${name}: { may: [${may}], rate: ${RATE_HZ}Hz }\n`).join('')
   const [before, rest] = text.split(/^agents:\n/m)

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { ardupilotCopter } from '../src/autopilot/ardupilot-copter.ts'
 import { px4Multirotor } from '../src/autopilot/px4-multirotor.ts'
 import { type Catalog, MAX_SPEED, type Problem } from '../src/catalog/catalog.ts'
+import { words } from '../src/catalog/issue.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import { Source } from '../src/catalog/source.ts'
 import { suggestion } from '../src/catalog/suggestion.ts'
@@ -69,15 +70,13 @@ export class ConfigError extends Error {
 }
 
 /** Every profile that a catalog can name as its vehicle. */
-const PROFILES = [px4Multirotor, ardupilotCopter]
+export const PROFILES = [px4Multirotor, ardupilotCopter]
 
 const address = z.string().refine((text) => isAddress(text), 'must be host:port, such as 127.0.0.1:1883')
 
 const path = z.string().min(1, 'must be the path of a file')
 
-const brokerUrl = z
-  .string()
-  .refine((text) => /^(mqtts?|wss?):\/\/[^/]+/.test(text), 'must be mqtt://host:port, mqtts://, ws:// or wss://')
+const brokerUrl = z.string().regex(/^(mqtts?|wss?):\/\/[^/]+/, 'must be mqtt://host:port, mqtts://, ws:// or wss://')
 
 const agents = z.strictObject({ url: brokerUrl.optional(), cert: path.optional(), key: path.optional() })
 
@@ -92,6 +91,7 @@ const mqtt = z
     embedded: address.optional(),
     allow_open: z.boolean().default(false),
   })
+  .meta({ oneOf: [{ required: ['url'] }, { required: ['embedded'] }] })
   .refine(({ url, embedded }) => (url === undefined) !== (embedded === undefined), 'needs either `url` or `embedded`')
   .refine(({ protocol, embedded }) => protocol === undefined || embedded === undefined, {
     message: 'the embedded broker speaks 3.1.1 only: leave this key out',
@@ -160,7 +160,8 @@ const mavlink = z
     },
   )
 
-const schema = z.strictObject({
+/** The keys of a configuration and the kinds of their values. */
+export const schema = z.strictObject({
   vehicle: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ and -'),
   catalog: z.string().min(1),
   rules: z.array(z.string().min(1)).default([]),
@@ -241,9 +242,13 @@ export function parseConfig(text: string, file: string): Config {
   }
 }
 
-/** The catalog that it names. Throws `CatalogError`, or the error of the file system. */
-export function readCatalog({ catalog, maxSpeed }: Config): Catalog {
-  return loadCatalog(readText('catalog', catalog), relative(process.cwd(), catalog), PROFILES, { maxSpeed })
+/** The catalog that it names; `warnings` takes what it hardly means. Throws `CatalogError`, or the error of the file system. */
+export function readCatalog(
+  { catalog, maxSpeed }: Pick<Config, 'catalog' | 'maxSpeed'>,
+  warnings?: Problem[],
+): Catalog {
+  const options = { maxSpeed, ...(warnings && { warnings }) }
+  return loadCatalog(readText('catalog', catalog), relative(process.cwd(), catalog), PROFILES, options)
 }
 
 /**
@@ -262,6 +267,8 @@ function report(source: Source, issue: z.core.$ZodIssue): void {
     for (const key of issue.keys) source.problem([...issue.path, key], `unknown key${suggestion(key, KEYS)}`, 'key')
   } else if (issue.code === 'invalid_type' && issue.input === undefined) {
     source.problem(issue.path, 'is missing', 'key')
+  } else if (/^(Invalid (input|option)|Too (small|big)):/.test(issue.message)) {
+    source.problem(issue.path, words(issue, issue.input))
   } else {
     source.problem(issue.path, issue.message.charAt(0).toLowerCase() + issue.message.slice(1))
   }

@@ -5,8 +5,9 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { RuleError } from '../../src/agentspec/problem.ts'
 import { CatalogError } from '../../src/catalog/catalog.ts'
 import { escaped } from '../escape.ts'
+import { SCHEMAS, type SchemaName, schemaText } from '../schema.ts'
 import { VERSION } from '../version.ts'
-import { check } from './check.ts'
+import { type CheckOptions, check } from './check.ts'
 import { setContext } from './context.ts'
 import type { DomainOptions } from './domain.ts'
 import { brokerOf, type GroundOptions } from './ground.ts'
@@ -60,9 +61,20 @@ program
 
 program
   .command('check')
-  .description('check a configuration and its catalog without connecting, and show what each component type reads')
+  .description(
+    'check a configuration, its catalog and its rules without connecting: a line for each error and each warning; exit code 1 ' +
+      'where there is an error',
+  )
   .requiredOption('--config <file>', 'configuration, as examples/halo.yaml')
-  .action(({ config }: { config: string }) => check(config, print))
+  .option('--strict', 'warnings are errors')
+  .option(
+    '--json',
+    'one JSON object, for editors and CI: {ok, findings: [{file, line, column, severity, key, message}]}',
+  )
+  .option('--explain <type>', 'say in sentences when a component type is retained, when it crosses, and how that ends')
+  .action(async ({ config, ...options }: CheckOptions & { config: string }) => {
+    process.exitCode = await check(config, options, print)
+  })
 
 program
   .command('sim')
@@ -76,6 +88,14 @@ program
   .option('--lon <deg>', 'longitude of home', number, 8.545594)
   .option('--amsl <m>', 'height of home above mean sea level', number, 488)
   .action((options) => sim(options, createInterface({ input: process.stdin }), print))
+
+program
+  .command('schema')
+  .description(
+    'print the JSON Schema of a catalog or of halo.yaml, for editors; the same stands in the package under schema/',
+  )
+  .addArgument(new Argument('<of>', 'of what').choices(SCHEMAS))
+  .action((of: SchemaName) => print(schemaText(of).trimEnd()))
 
 const onGround = (command: Command): Command =>
   command

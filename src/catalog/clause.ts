@@ -77,13 +77,13 @@ export function payloadFields(text: string): ReadonlySet<string> {
 
 /** Deeper ones are walked no more: a chain of `&&` is as deep as it is long. */
 const DEPTH_MAX = 1000
-const TOO_DEEP = `is nested deeper than ${DEPTH_MAX}: split it into several clauses, or name parts of it under \`predicates\``
+const tooDeep = (most: number | string): string => `is nested deeper than ${most}: split it into several clauses`
 
 function tree(text: string): ASTNode {
   const ast = parsed(text)
   let level: unknown[] = [ast]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEPTH_MAX) throw new ClauseError(0, TOO_DEEP)
+    if (depth > DEPTH_MAX) throw new ClauseError(0, tooDeep(DEPTH_MAX))
     level = level.flatMap((part) => {
       if (typeof part !== 'object' || part === null || !('op' in part)) return []
       const { args } = part as ASTNode
@@ -97,9 +97,11 @@ function parsed(text: string): ASTNode {
   try {
     return parse(text).ast
   } catch (error) {
-    if (error instanceof RangeError) throw new ClauseError(0, TOO_DEEP)
+    if (error instanceof RangeError) throw new ClauseError(0, tooDeep(DEPTH_MAX))
     const { summary, range, message } = error as Error & { summary?: string; range?: { start: number } }
     const said = summary ?? message
+    const most = /maxDepth \((\d+)\)/.exec(said)?.[1]
+    if (most !== undefined) throw new ClauseError(range?.start ?? 0, tooDeep(most))
     throw new ClauseError(
       range?.start ?? 0,
       `is not CEL: ${said.charAt(0).toLowerCase()}${said.slice(1)}${meant(text)}`,

@@ -8,8 +8,8 @@ import { type Clause, type ComponentType, type PayloadField, SPEED_CLAUSE } from
 import { ClauseError, compileClause, type Scope, type ScopeField } from './clause.ts'
 import { type LoadedEffect, loadEffect } from './effect.ts'
 import { footprint } from './footprint.ts'
-import { boundsOf, payloadField, slotRange } from './payload.ts'
-import { ANY, BOOLEAN, canHold, type Range, type Ranges } from './range.ts'
+import { boundsOf, fieldRange, payloadField, slotRange } from './payload.ts'
+import { canHold, type Ranges } from './range.ts'
 import type { ComponentShape } from './schema.ts'
 import type { Part, Path, Source } from './source.ts'
 import { suggestion } from './suggestion.ts'
@@ -174,11 +174,6 @@ export function rangesOf({ fields, payload }: Pick<Scope, 'fields' | 'payload'>)
     slot: (slot) => slotRange(payload[slot]!),
     optional: (slot) => payload[slot]!.optional,
   }
-}
-
-function fieldRange(field: ScopeField): Range {
-  if (field.type === 'boolean') return BOOLEAN
-  return field.type === 'enum' ? { lo: 0, hi: field.members!.length - 1 } : ANY
 }
 
 function fieldNumber(name: string, path: Path, { fields, source }: Surroundings): number | undefined {

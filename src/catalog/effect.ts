@@ -1,6 +1,7 @@
 // Effects: what a component crosses as, from the catalog's words and the profile's frames (PROTOCOL 3, "Effects"; PROTOCOL 8).
 
 import { FRAMES_MAX, TOLERANCES_MAX } from '../../build/abi.ts'
+import { mavCmd } from '../autopilot/mav-cmd.ts'
 import {
   type Arguments,
   CONTINGENCIES,
@@ -18,7 +19,7 @@ import { frameReads, payloadReads } from './footprint.ts'
 import { frameImage } from './frame.ts'
 import { quantity } from './quantity.ts'
 import { ANY, type Range, type Ranges, range } from './range.ts'
-import type { ActionShape, ComponentShape, MavCmdShape } from './schema.ts'
+import { type ActionShape, type ComponentShape, type MavCmdShape, SETPOINTS, VERBS } from './schema.ts'
 import type { Part, Path } from './source.ts'
 
 /** The effect, and what the core needs of it. */
@@ -145,7 +146,11 @@ function loadVerb(verb: Verb, shape: ActionEffect, setting: Setting): LoadedLeas
 /** A command of the catalog's own: one COMMAND_LONG. What arms, moves or changes the mode has verbs in the profile. */
 function loadMavCmd(shape: MavCmdShape, path: Path, effect: ActionEffect, setting: Setting): LoadedLease | undefined {
   if (isReserved(shape.id, setting.profile)) {
-    setting.problem([...path, 'id'], `MAV_CMD ${shape.id} arms, moves or stops the vehicle: only a verb may do that`)
+    const instead = `a verb (command: ${VERBS.join(', ')}) or a setpoint (${SETPOINTS.join(', ')})`
+    setting.problem(
+      [...path, 'id'],
+      `MAV_CMD ${mavCmd(shape.id)} arms, moves or stops the vehicle: only ${instead} may do that`,
+    )
     return undefined
   }
   const values: Record<string, number | string> = {

@@ -28,15 +28,16 @@ export function frameReads(frames: readonly FrameImage[]): readonly number[] {
   return ascending(reads(...values.filter((value) => value !== 'nan')).now)
 }
 
-/** The payload slots that go into the bytes of frames. */
+/** The payload slots whose values go into the bytes of frames. */
 export function payloadReads(frames: readonly FrameImage[]): ReadonlySet<number> {
-  const slots = new Set<number>()
-  const visit = (e: Expression): void => {
-    if (e.op === 'payload') slots.add(e.slot)
-    else if ('args' in e) for (const arg of e.args) visit(arg)
-  }
-  for (const { entries } of frames) for (const { value } of entries) if (value !== 'nan') visit(value)
-  return slots
+  const values = frames.flatMap(({ entries }) => entries.map(({ value }) => value))
+  return new Set(values.flatMap((value) => (value === 'nan' ? [] : slotsOf(value))))
+}
+
+/** The payload slots that an expression reads or asks for. */
+export function slotsOf(e: Expression): readonly number[] {
+  if ('slot' in e) return [e.slot]
+  return 'args' in e ? e.args.flatMap(slotsOf) : []
 }
 
 function ascending(fields: Iterable<number>): readonly number[] {

@@ -27,7 +27,8 @@ function meant(issue: Issue & { code: 'invalid_union' }): readonly Issue[] | und
   )
 }
 
-function words(issue: Issue, written: unknown): string {
+/** What is wrong with a value, where the shape has no words of its own for it. */
+export function words(issue: Issue, written: unknown): string {
   if (issue.code === 'invalid_union' && issue.discriminator !== undefined) {
     return choice(written, (issue as { options?: readonly unknown[] }).options ?? [])
   }

@@ -6,11 +6,20 @@ import { CONTINGENCY_SENDS_MAX, FIELDS_MAX, TEXT_BYTES_MAX, TYPES_MAX } from '..
 import { ENUMERATIONS, type Profile } from '../autopilot/profile.ts'
 import type { TypeImage } from '../core/image.ts'
 import { agentSchema } from './agent-schema.ts'
-import { type Agent, type Catalog, CatalogError, type ComponentType, MAX_SPEED, type StateField } from './catalog.ts'
+import {
+  type Agent,
+  type Catalog,
+  CatalogError,
+  type ComponentType,
+  MAX_SPEED,
+  type Problem,
+  type StateField,
+} from './catalog.ts'
 import type { ScopeField } from './clause.ts'
 import { loadComponent, type Surroundings, unique } from './component.ts'
 import { contingencyFrames } from './effect.ts'
 import { reportIssues } from './issue.ts'
+import { refuseUnreachable } from './permission.ts'
 import { loadPredicates } from './predicate.ts'
 import { excessOf } from './published.ts'
 import { AGENTS_MOST } from './quota.ts'
@@ -24,10 +33,13 @@ import {
 import { oversizeOf } from './size.ts'
 import { Source } from './source.ts'
 import { suggestion } from './suggestion.ts'
+import { warn } from './warning.ts'
 
 export interface LoadOptions {
   /** No velocity that leaves is longer, m/s; above 0. Default 5. */
   readonly maxSpeed?: number
+  /** Takes what the catalog may say and hardly means, in the order of the file; without it nobody looks. */
+  readonly warnings?: Problem[]
 }
 
 /**
@@ -38,17 +50,21 @@ export function loadCatalog(
   text: string,
   file: string,
   profiles: readonly Profile[],
-  { maxSpeed = MAX_SPEED }: LoadOptions = {},
+  { maxSpeed = MAX_SPEED, warnings }: LoadOptions = {},
 ): Catalog {
   if (!(maxSpeed > 0 && maxSpeed < Number.POSITIVE_INFINITY))
     throw new RangeError(`maxSpeed must be above 0 m/s and finite, not ${maxSpeed}`)
   const source = new Source(text, file)
   const catalog = source.problems.length > 0 ? undefined : read(source, text, profiles, maxSpeed)
-  if (catalog === undefined || source.problems.length > 0) {
-    throw new CatalogError([...source.problems].sort((a, b) => a.line - b.line || a.column - b.column))
+  if (catalog === undefined || source.problems.length > 0) throw new CatalogError(source.problems.sort(byPlace))
+  if (warnings !== undefined) {
+    warn(catalog, source)
+    warnings.push(...source.warnings.sort(byPlace))
   }
   return catalog
 }
+
+const byPlace = (a: Problem, b: Problem): number => a.line - b.line || a.column - b.column
 
 function read(source: Source, text: string, profiles: readonly Profile[], maxSpeed: number): Catalog | undefined {
   const shapes = componentShapes(source)
@@ -68,7 +84,8 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
 
   const fields = stateFields(state, profile, source)
   const names = Object.keys(entry(source.value, 'components') ?? {})
-  const agents = section('agents') ?? {}
+  const writtenAgents = section('agents')
+  const agents = writtenAgents ?? {}
   limit(source, ['components'], 'types', names, TYPES_MAX)
   const shared = ': each has its own part of what the core holds. Leave out those that do not fly here'
   limit(source, ['agents'], 'agents', Object.keys(agents), AGENTS_MOST, shared)
@@ -92,6 +109,8 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
     images.push(loaded.image)
   }
   refuseCycles(names, shapes, source)
+  // Agents with a mistake of their own may be those that are missing.
+  if (writtenAgents !== undefined) refuseUnreachable(writtenAgents, names, shapes, source)
   refuseStreamsAcrossTakeoff(profile, shapes, source)
   const loadedAgents = Object.entries(agents).map(([name, { may, rate }]): Agent => {
     const numbers = may.flatMap((type, i) => {

@@ -2,7 +2,7 @@
 
 import type { Expression } from '../core/expression.ts'
 import type { ClauseImage } from '../core/image.ts'
-import type { PayloadField } from './catalog.ts'
+import type { PayloadField, StateField } from './catalog.ts'
 import type { Range } from './range.ts'
 import { ANY, BOOLEAN } from './range.ts'
 import type { PayloadShape } from './schema.ts'
@@ -19,6 +19,12 @@ export function payloadField(name: string, shape: PayloadShape): PayloadField {
     maxLength: shape.type === 'string' ? shape.max_length : undefined,
     values: shape.type === 'enum' ? shape.values : undefined,
   }
+}
+
+/** The values that a state field can have by its type. */
+export function fieldRange(field: StateField): Range {
+  if (field.type === 'boolean') return BOOLEAN
+  return field.type === 'enum' ? { lo: 0, hi: field.members!.length - 1 } : ANY
 }
 
 /** The values that a field can have once it is within its bounds. */

@@ -1,27 +1,40 @@
 // The keys of a catalog and the kinds of their values (PROTOCOL 3). What a value means is checked where it is used.
 
 import { z } from 'zod'
+import { MAV_CMDS } from '../autopilot/mav-cmd.ts'
 import type { Verb } from '../autopilot/profile.ts'
 import { SEVERITIES } from './catalog.ts'
 import { duration, rate } from './quantity.ts'
+import { suggestion } from './suggestion.ts'
 
 const NAME = /^[a-z_][a-z0-9_.]*$/
 
-const name = z
+export const name = z
   .string()
   .regex(NAME, 'a name is lower case: a-z, 0-9, _ and dots, and does not begin with a digit or a dot')
 
-const written = (read: (value: unknown) => number | undefined, form: string) =>
-  z.unknown().transform((value, context) => {
-    const number = read(value)
-    if (number !== undefined) return number
-    context.addIssue(value === undefined ? 'is missing' : `must be ${form}, not ${JSON.stringify(value)}`)
-    return z.NEVER
-  })
+/** `json` is what editors are told of it, who know no transform. */
+const written = (read: (value: unknown) => number | undefined, form: string, json: object) =>
+  z
+    .unknown()
+    .meta({ ...json })
+    .transform((value, context) => {
+      const number = read(value)
+      if (number !== undefined) return number
+      context.addIssue(value === undefined ? 'is missing' : `must be ${form}, not ${JSON.stringify(value)}`)
+      return z.NEVER
+    })
 
-const time = written(duration, 'a duration such as 300ms, 10s, 5min or 1h')
-const someTime = time.refine((value) => value > 0, 'must be longer than 0')
-const hertz = written(rate, 'a rate such as 10Hz')
+const NUMBER = '\\d+(\\.\\d+)?(e[+-]?\\d+)?'
+const NOT_ZERO = '(?!\\s*0+(\\.0+)?([a-zA-Z]|$))'
+const quantityOf = (unit: string, head = '') => ({ type: 'string', pattern: `^${head}\\s*${NUMBER}${unit}\\s*$` })
+const DURATION = 'a duration such as 300ms, 10s, 5min or 1h'
+const time = written(duration, DURATION, { anyOf: [quantityOf('(ms|s|min|h)'), { const: 0 }] })
+const someTime = written(duration, DURATION, quantityOf('(ms|s|min|h)', NOT_ZERO)).refine(
+  (value) => value > 0,
+  'must be longer than 0',
+)
+const hertz = written(rate, 'a rate such as 10Hz', quantityOf('Hz', NOT_ZERO))
 
 const clause = z.string({ error: 'must be CEL text: quote it' })
 const clauses = z.record(name, clause).default({})
@@ -47,12 +60,24 @@ const payloadField = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('enum'), values: z.array(z.string().min(1)).min(1), ...about }),
 ])
 
-const VERBS = ['arm', 'disarm', 'takeoff', 'land', 'return', 'hold'] as const satisfies readonly Verb[]
-const SETPOINTS = ['position-global', 'position-local', 'velocity-local', 'velocity-body'] as const
+export const VERBS = ['arm', 'disarm', 'takeoff', 'land', 'return', 'hold'] as const satisfies readonly Verb[]
+export const SETPOINTS = ['position-global', 'position-local', 'velocity-local', 'velocity-body'] as const
 const PHASES = ['retained', 'released', 'dispatched', 'acknowledged', 'completed'] as const
 
+const MAV_CMD_NAMES = [...MAV_CMDS.keys()] as [string, ...string[]]
+
+const mavCmdId = z
+  .union([z.int().min(0).max(65535), z.enum(MAV_CMD_NAMES)], {
+    error: ({ input }) => {
+      if (input === undefined) return 'is missing'
+      const near = typeof input === 'string' ? suggestion(input.replace(/^MAV_CMD_/, ''), MAV_CMD_NAMES) : ''
+      return `must be 0 to 65535, or a name of MAVLink's list without MAV_CMD_, such as DO_GRIPPER, not ${JSON.stringify(input)}${near}`
+    },
+  })
+  .transform((id) => (typeof id === 'number' ? id : MAV_CMDS.get(id)!))
+
 const mavCmd = z.strictObject({
-  id: z.int().min(0).max(65535),
+  id: mavCmdId,
   params: z.array(z.union([z.number(), z.string(), z.null()], 'must be a number, CEL text, or null for NaN')).length(7),
 })
 
@@ -152,6 +177,11 @@ export const catalog = z.strictObject({
 })
 
 export type CatalogShape = z.output<typeof catalog>
+
+/** The same, with the keys of every kind: for editors, which take one schema. */
+export const whole = catalog.extend({
+  components: z.record(name, z.discriminatedUnion('kind', Object.values(component) as [typeof component.action])),
+})
 
 /** Every key of the language, for suggestions. */
 export const KEYS: readonly string[] = [

@@ -12,6 +12,8 @@ export class Source {
   /** The document as plain values; undefined where the YAML itself is wrong. */
   readonly value: unknown
   readonly problems: Problem[] = []
+  /** What may stand there, and is hardly meant. */
+  readonly warnings: Problem[] = []
   readonly #text: string
   readonly #file: string
   readonly #lines = new LineCounter()
@@ -26,8 +28,14 @@ export class Source {
     const tabs = problems.filter(({ code }) => code === 'TAB_AS_INDENT')
     if (tabs.length > 0) {
       // Whatever else is wrong is so because of them.
-      const lines = tabs.length === 1 ? '' : `; so do ${tabs.length - 1} lines more`
+      const more = tabs.length - 1
+      const lines = more === 0 ? '' : more === 1 ? '; so does 1 line more' : `; so do ${more} lines more`
       this.#report(tabs[0]!.pos[0], '(yaml)', `begins with a tab, which indents nothing in YAML: use spaces${lines}`)
+      return
+    }
+    const deep = problems.find(({ message }) => message.startsWith('Maximum call stack'))
+    if (deep !== undefined) {
+      this.#report(deep.pos[0], '(yaml)', 'is nested too deep to be read: nothing needs more than a few levels')
       return
     }
     for (const { code, message, pos } of problems) {
@@ -36,8 +44,7 @@ export class Source {
         this.#report(pos[0], '(yaml)', `the key \`${twice.key}\` stands here again: it was given in line ${twice.line}`)
         continue
       }
-      const quote = QUOTE[code]
-      this.#report(pos[0], '(yaml)', quote === undefined ? lower(message) : `${lower(message)}; ${quote}`)
+      this.#report(pos[0], '(yaml)', words(code, message))
     }
     if (this.#document.contents === null) this.#report(0, '(yaml)', 'is empty: it must be a map of keys')
     this.#refuseKeys()
@@ -80,6 +87,11 @@ export class Source {
     this.#report(this.#offset(path, part), path.map(String).join('.'), message)
   }
 
+  /** Records a warning in the same way. */
+  warning(path: Path, message: string, part: Part = 'value'): void {
+    this.#report(this.#offset(path, part), path.map(String).join('.'), message, this.warnings)
+  }
+
   /** Records a problem inside the text of a scalar, `position` characters from its beginning. */
   problemWithin(path: Path, position: number, message: string): void {
     const node = this.#node(path)
@@ -87,9 +99,16 @@ export class Source {
     this.#report(offset, path.map(String).join('.'), message)
   }
 
-  #report(offset: number, key: string, message: string): void {
+  #report(offset: number, key: string, message: string, list = this.problems): void {
     const { line, col } = this.#lines.linePos(offset)
-    this.problems.push({ file: this.#file, line: Math.max(line, 1), column: Math.max(col, 1), key, message })
+    // The whole file has no key of its own.
+    list.push({
+      file: this.#file,
+      line: Math.max(line, 1),
+      column: Math.max(col, 1),
+      key: key || '(yaml)',
+      message,
+    })
   }
 
   #node(path: Path): Node | undefined {
@@ -124,6 +143,13 @@ const QUOTE: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'a clause that contains `: ` is a map in YAML: quote it',
   BLOCK_IN_FLOW: 'a clause that contains `: ` is a map in YAML: quote it',
   UNEXPECTED_TOKEN: 'text after a closing quote: quote the whole clause',
+}
+
+/** What the parser says to programmers, for whoever writes the file. */
+function words(code: string, message: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'begins a second document, and one is read: leave `---` out'
+  const quote = QUOTE[code]
+  return quote === undefined ? lower(message) : `${lower(message)}; ${quote}`
 }
 
 function lower(message: string): string {

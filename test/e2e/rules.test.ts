@@ -78,7 +78,9 @@ describe('rules in the companion', () => {
     writeFileSync(join(line.folder, 'rules.ar'), 'rule @r trigger goto check hihg enforce skip end\n')
     const check = new Halo(['check', '--config', line.config])
     expect(await check.ended).toBe(1)
-    expect(check.stdout + check.stderr).toMatch(/rules\.ar:1:28: unknown predicate `hihg` \(did you mean `high`\?\)/)
+    expect(check.stdout + check.stderr).toMatch(
+      /rules\.ar:1:28: error: unknown predicate `hihg` \(did you mean `high`\?\)/,
+    )
     await expect(line.start()).rejects.toThrow('unknown predicate')
   })
 })

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { Reason } from '../../build/abi.ts'
 import { ardupilotCopter } from '../../src/autopilot/ardupilot-copter.ts'
 import { px4Multirotor } from '../../src/autopilot/px4-multirotor.ts'
-import { CatalogError } from '../../src/catalog/catalog.ts'
+import { CatalogError, type Problem } from '../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { loadCore } from '../../src/core/wasm.ts'
 import { readResponse } from '../../src/wire/response.ts'
@@ -160,8 +160,24 @@ function problems(text: string): string {
   }
 }
 
-test('the small catalog of the manual loads', () => {
+function warnings(text: string): string[] {
+  const found: Problem[] = []
+  loadCatalog(text, 'catalog.yaml', [px4Multirotor], { warnings: found })
+  return found.map(({ key, message }) => `${key}: ${message}`)
+}
+
+test('the small catalog of the manual loads, without a warning', () => {
   expect(problems(small)).toBe('')
+  expect(warnings(small)).toEqual([])
+})
+
+const doubts = rows(after(catalog, '### Warnings').split('What a number can be')[0]!).filter(([clause]) =>
+  /^(battery|home): /.test(clause!),
+)
+test.each(doubts)('the manual tells the warning of a clause: %s', (clause, message) => {
+  const name = clause!.split(':')[0]
+  const text = small.replace('battery: state.battery.remaining >= 40', clause!)
+  expect(warnings(text)).toEqual([`components.takeoff.support.${name}: ${message}`])
 })
 
 const mistakes = rows(after(catalog, '\nClauses, here as').split('\nEverything else')[0]!).slice(1)

@@ -15,18 +15,20 @@ export const ATTEMPTS_MAX = 3
 /** Refusals that are answered within a second: whoever says more than that is not listening. */
 export const REFUSALS_MAX = 50
 
-/** So many within any second. */
+/** So many a second: 5 within any second, 1 within any 5 s at 0.2, and 2 within any 0.8 s at 2.5. */
 export class Rate {
   readonly #most: number
+  readonly #within_ms: number
   #at_ms: number[] = []
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(rate_hz: number) {
+    this.#most = Math.max(1, Math.floor(rate_hz))
+    this.#within_ms = (1000 * this.#most) / rate_hz
   }
 
   /** Counts one more; how many more there may be then, or -1 where this is one too many, which is not counted. */
   take(now_ms: number): number {
-    this.#at_ms = this.#at_ms.filter((at_ms) => now_ms - at_ms < 1000)
+    this.#at_ms = this.#at_ms.filter((at_ms) => now_ms - at_ms < this.#within_ms)
     if (this.#at_ms.length >= this.#most) return -1
     this.#at_ms.push(now_ms)
     return this.#most - this.#at_ms.length
@@ -60,7 +62,7 @@ export class Speaker {
     this.#rate = new Rate(agent.rate)
   }
 
-  /** Counts a well-formed response against the rate; false when it is one too many in the last second. */
+  /** Counts a well-formed response against the rate; false when it is one too many. */
   withinRate(now_ms: number): boolean {
     return this.#rate.take(now_ms) >= 0
   }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { ardupilotCopter } from '../../../src/autopilot/ardupilot-copter.ts'
 import { px4Multirotor } from '../../../src/autopilot/px4-multirotor.ts'
-import { CatalogError } from '../../../src/catalog/catalog.ts'
+import { CatalogError, type Problem } from '../../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
 
 const example = (profile: string): string =>
@@ -30,4 +30,11 @@ export function problems(text: string): readonly string[] {
     if (!(error instanceof CatalogError)) throw error
     return error.problems.map(({ line, column, key, message }) => `${line}:${column}: ${key}: ${message}`)
   }
+}
+
+/** Every warning in the same form. Throws where the catalog does not load. */
+export function warnings(text: string): readonly string[] {
+  const found: Problem[] = []
+  loadCatalog(text, 'catalog.yaml', [px4Multirotor, ardupilotCopter], { warnings: found })
+  return found.map(({ line, column, key, message }) => `${line}:${column}: ${key}: ${message}`)
 }

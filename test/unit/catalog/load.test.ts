@@ -71,6 +71,7 @@ test('kinds, prerequisites, resources and times', () => {
     ['goto', Phase.completed],
     ['velocity', Phase.completed],
     ['hold', Phase.completed],
+    ['release', Phase.completed],
     ['request.approval', Phase.completed],
     ['report.range', Phase.released],
   ])
@@ -81,7 +82,7 @@ test('kinds, prerequisites, resources and times', () => {
 
 test('a phase that is not said is the default of its kind', () => {
   const text = changed(
-    '    may_require: { request.approval: completed, report.range: released }',
+    '    may_require: { request.approval: completed, report.range: released, return: completed, land: completed }',
     '    may_require: { request.approval: , status: , goto: }',
   )
   expect(typeOf('takeoff', load(text)).mayRequire.map(({ phase }) => phase)).toEqual([
@@ -297,4 +298,9 @@ describe('the JSON Schema for agents', () => {
     ['no mandatory prerequisite', response({ ...goto, requires: [] })],
     ['an unknown key of a component', response({ ...goto, priority: 1 })],
   ])('refuses %s', (_, value) => expect(fits(value)).toBe(false))
+})
+
+test('a command of the catalog’s own is named as MAVLink names it, or by its number', () => {
+  const named = load(changed('id: 211', 'id: DO_GRIPPER'))
+  expect(named.image).toEqual(load(EXAMPLE).image)
 })

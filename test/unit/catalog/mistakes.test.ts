@@ -13,7 +13,8 @@ const TAKEOFF = '      command: takeoff # HOLD, arm, NAV_TAKEOFF, each confirmed
 const DWELL = '      dwell: 1s'
 const MAP = '  map: { from: context, type: integer, max_age: 1h, retained: allowed }'
 const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30 }'
-const TAKEOFF_MAY = '    may_require: { request.approval: completed, report.range: released }'
+const TAKEOFF_MAY =
+  '    may_require: { request.approval: completed, report.range: released, return: completed, land: completed }'
 const TOLERANCE = '      tolerance: { home.amsl: 1m }'
 const STATUS = '    effect: { report: [armed, mode, landed, ready, battery.remaining, gps.fix] }'
 
@@ -189,6 +190,26 @@ const TYPES: readonly Mistake[] = [
   [TAKEOFF_MAY, '    requires: ¦[goto, takeoff]', 'components.takeoff.requires', 'is a cycle: takeoff → takeoff'],
 ]
 
+const AGENTS =
+  'agents:\n  planner:\n    may: [notice.operator, report.range, request.approval, handoff.pilot, status, takeoff, goto, velocity, hold, return, land, release]'
+
+/** What an agent may say, and what nobody may. */
+const PERMISSIONS: readonly Mistake[] = [
+  [
+    'hold, return, land, release]',
+    'hold, return, land]',
+    'components.release',
+    'nobody may say it: name it under `may` of an agent, or leave the type out',
+  ],
+  [
+    AGENTS,
+    `${AGENTS}\n  scout: { may: [report.range, takeoff, ¦release] }`,
+    'agents.scout.may.2',
+    '`release` requires a `request.approval` of the same agent, and scout may not say one: add `request.approval` here, or leave `release` out',
+  ],
+  [AGENTS, '¦agents: {}', 'agents', 'is empty: nobody may say anything. Name an agent, and under `may` its types'],
+]
+
 const LAT = '      lat: { type: number, unit: deg, min: -90, max: 90 }'
 const LON = '      lon: { type: number, unit: deg, min: -180, max: 180 }'
 const ALT = '      alt: { type: number, unit: m, min: 4, max: 60 }'
@@ -300,7 +321,34 @@ const LEAVES: readonly Mistake[] = [
   ),
 ]
 
+const INSTEAD =
+  'arms, moves or stops the vehicle: only a verb (command: arm, disarm, takeoff, land, return, hold) or a setpoint ' +
+  '(position-global, position-local, velocity-local, velocity-body) may do that'
+
 const EFFECTS: readonly Mistake[] = [
+  [
+    TAKEOFF,
+    '      mav_cmd: { id: ¦34, params: [1, 0, 0, 0, 0, 0, 0] }',
+    'components.takeoff.effect.mav_cmd.id',
+    `MAV_CMD 34 (DO_ORBIT) ${INSTEAD}`,
+  ],
+  [
+    TAKEOFF,
+    '      mav_cmd: { id: ¦DO_SET_MODE, params: [1, 0, 0, 0, 0, 0, 0] }',
+    'components.takeoff.effect.mav_cmd.id',
+    `MAV_CMD 176 (DO_SET_MODE) ${INSTEAD}`,
+  ],
+  ...[
+    ['DO_GRIPER', ' (did you mean `DO_GRIPPER`?)'],
+    ['MAV_CMD_DO_GRIPPER', ''],
+  ].map(
+    ([id, near]): Mistake => [
+      TAKEOFF,
+      `      mav_cmd: { id: ¦${id}, params: [1, 0, 0, 0, 0, 0, 0] }`,
+      'components.takeoff.effect.mav_cmd.id',
+      `must be 0 to 65535, or a name of MAVLink's list without MAV_CMD_, such as DO_GRIPPER, not "${id}"${near}`,
+    ],
+  ),
   [
     TAKEOFF,
     '      command: ¦tekoff',
@@ -324,13 +372,13 @@ const EFFECTS: readonly Mistake[] = [
     TAKEOFF,
     '      command: { mav_cmd: { id: ¦400, params: [1, 0, 0, 0, 0, 0, 0] } }',
     'components.takeoff.effect.command.mav_cmd.id',
-    'MAV_CMD 400 arms, moves or stops the vehicle: only a verb may do that',
+    `MAV_CMD 400 (COMPONENT_ARM_DISARM) ${INSTEAD}`,
   ],
   [
     TAKEOFF,
     '      mav_cmd: { id: ¦22, params: [1, 0, 0, 0, 0, 0, 0] }',
     'components.takeoff.effect.mav_cmd.id',
-    'MAV_CMD 22 arms, moves or stops the vehicle: only a verb may do that',
+    `MAV_CMD 22 (NAV_TAKEOFF) ${INSTEAD}`,
   ],
   [
     TAKEOFF,
@@ -428,7 +476,7 @@ const YAML: readonly Mistake[] = [
     '(yaml)',
     'nested mappings are not allowed in compact mappings; a clause that contains `: ` is a map in YAML: quote it',
   ],
-  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'the key `gps` stands here again: it was given in line 113'],
+  [BATTERY, 'gps: "true"\n      ¦gps: "true"', '(yaml)', 'the key `gps` stands here again: it was given in line 118'],
   [BATTERY, 'battery: ¦true', 'components.takeoff.support.battery', 'must be CEL text: quote it'],
 ]
 
@@ -461,6 +509,7 @@ function check([from, to, key, message]: Mistake): void {
 test.each(KEYS)('G5 keys: %s → %s', (...mistake) => check(mistake))
 test.each(STATE)('G5 state: %s → %s', (...mistake) => check(mistake))
 test.each(TYPES)('G5 types: %s → %s', (...mistake) => check(mistake))
+test.each(PERMISSIONS)('G5 permissions: %s → %s', (...mistake) => check(mistake))
 test.each(EFFECTS)('G5 effects: %s → %s', (...mistake) => check(mistake))
 test.each(LEAVES)('G5 what leaves: %s → %s', (...mistake) => check(mistake))
 test.each(WITHIN)('G5 within a clause: %s → %s', (...mistake) => check(mistake))
@@ -502,9 +551,16 @@ test('all mistakes are said at once, in the order of the file', () => {
 test.each([
   ['', '1:1: (yaml): is empty: it must be a map of keys'],
   ['# only a comment\n', '1:1: (yaml): is empty: it must be a map of keys'],
-  ['[]', '1:1: : must be a map, not []'],
+  ['[]', '1:1: (yaml): must be a map, not []'],
+  ['catalog: 1\n---\ncatalog: 1\n', '2:1: (yaml): begins a second document, and one is read: leave `---` out'],
 ])('what is no catalog at all: %j', (text, problem) => {
   expect(problems(text)).toContain(problem)
+})
+
+test('YAML that is nested too deep has a line, and words', () => {
+  expect(problems(`catalog: 1\nstate: ${'['.repeat(20_000)}${']'.repeat(20_000)}`).join()).toMatch(
+    /^2:\d+: \(yaml\): is nested too deep to be read: nothing needs more than a few levels$/,
+  )
 })
 
 test('tabs are one mistake, and whatever else is wrong is so because of them', () => {
@@ -529,6 +585,7 @@ test.each([
   ['state.battery.remaining <> 50', '; in CEL `<>` is `!=`'],
   ['state.battery.percent >= 40', 'unknown field `battery.percent` (there is `battery.remaining`)'],
   [Array(1100).fill('state.armed').join(' && '), 'is nested deeper than 1000'],
+  ['('.repeat(300).concat('1', ')'.repeat(300), ' > 0'), 'is nested deeper than 250: split it into several clauses'],
   [Array(90_000).fill('!').join('').concat('state.armed'), 'is nested deeper than 1000'],
 ])('a clause of another language: %.40s', (clause, says) => {
   expect(problems(changed(BATTERY, `battery: ${JSON.stringify(clause)}`)).join('\n')).toContain(says)
@@ -594,7 +651,8 @@ test('limits are named: agents, and what is published of a catalog', () => {
     40,
     (i) => `  t${i}: { kind: report, description: "${'x'.repeat(1600)}", effect: { report: [armed] } }\n`,
   )
-  expect(problems(`${EXAMPLE}\n${described}`).join('\n')).toMatch(
+  const said = changed('land, release]', `land, release, ${many(40, (i) => `t${i}, `)}]`)
+  expect(problems(`${said}\n${described}`).join('\n')).toMatch(
     /components: make a `catalog` message of \d+ bytes, at most 65536: shorten descriptions and clauses, or declare fewer/,
   )
   const name = (i: number) => `f${i}`.padEnd(64, 'x')

@@ -11,11 +11,12 @@ describe('the catalog as agents are told it (PROTOCOL 12)', () => {
     effect: { mav_cmd: { id: 2000, params: [0, 0, 0, 0, 0, 0, 0] } }
 
   takeoff:\n`
-  const told = (): Said => new Stage(core, { catalog: referenceCatalog(['  takeoff:\n', lamp]) }).newest('catalog')
+  const lit = referenceCatalog(['  takeoff:\n', lamp], ['land, release]', 'land, release, lamp]'])
+  const told = (): Said => new Stage(core, { catalog: lit }).newest('catalog')
 
   it('names what each agent may say, and how often', () => {
     const may =
-      'notice.operator report.range request.approval handoff.pilot status takeoff goto velocity hold return land release'
+      'notice.operator report.range request.approval handoff.pilot status takeoff goto velocity hold return land release lamp'
     expect(told().agents).toEqual({ planner: { may: may.split(' '), rate: 5 } })
   })
 
@@ -55,6 +56,7 @@ describe('the catalog as agents are told it (PROTOCOL 12)', () => {
         goto: 'completed',
         velocity: 'completed',
         hold: 'completed',
+        release: 'completed',
         'request.approval': 'completed',
       },
       clauses: {

@@ -331,9 +331,7 @@ describe('G2: a consent is never inherited by a later instance', () => {
   })
 
   it('a recovered action that joins before anybody was asked is not of that response, and is denied', () => {
-    const text = 'text: { type: string, max_length: 200 }\n    effect: { request: operator }'
-    const later = text.replace('\n', '\n    may_require: { velocity: completed }\n')
-    const stage = new Stage(core, { catalog: referenceCatalog([text, later]) }).fly()
+    const stage = new Stage(core).fly()
     stage.say([range, velocity('v', 5), { ...ask(), requires: ['v'] }, asking('g', 900), asking('h', 60)])
     stage.run(2000)
     expect(stage.say([asking('g', 30)], { recovers: 'r1' }).components[0].decision).toBe('retained')

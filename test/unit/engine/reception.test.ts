@@ -213,6 +213,24 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     expect(stage.run(1000).sayBytes(bytes)).toMatchObject({ accepted: true })
   })
 
+  it.each([
+    ['0.2Hz', 1, 5000],
+    ['2.5Hz', 2, 800],
+    ['3Hz', 3, 1000],
+  ])('%s is what is written, and not the next whole number: %i within %i ms', (rate, most, within_ms) => {
+    const catalog = referenceCatalog(['  planner:\n', `  planner:\n    rate: ${rate}\n`])
+    const stage = new Stage(core, { catalog }).fly()
+    const bytes = encode(stage.response([notice('n')]))
+    const limited = () => stage.sayBytes(bytes)
+    for (let round = 0; round < 2; round++) {
+      for (let i = 0; i < most; i++) expect(limited()).toMatchObject({ accepted: true })
+      expect(limited()).toMatchObject({ reason: 'rate_limited', detail: `${Number.parseFloat(rate)} a second` })
+      stage.run(within_ms - 20)
+      expect(limited()).toMatchObject({ reason: 'rate_limited' })
+      stage.run(20)
+    }
+  })
+
   it('that is refused is answered fifty times a second: the fiftieth says so, and each agent has its own', () => {
     const stage = new Stage(core, { catalog: twoAgents() }).fly()
     const junk = (agent: string) => stage.sayBytes(Uint8Array.of(0xff), agent)
@@ -279,7 +297,7 @@ describe('a response as a whole (PROTOCOL 4)', () => {
         '',
       )
       const catalog = referenceCatalog(['agents:\n', `agents:\n${others}`], CHAINED, [
-        `    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed }\n${after}`,
+        `    may_require: { takeoff: completed, goto: completed, velocity: completed, hold: completed, release: completed, request.approval: completed }\n${after}`,
         `    may_require: { notice.operator: released }\n${after}`,
       ])
       const stage = new Stage(core, { catalog }).fly()

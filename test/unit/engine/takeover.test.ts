@@ -572,7 +572,7 @@ describe('a takeover (PROTOCOL 8)', () => {
     const anytime = referenceCatalog(SCOUT, [
       `    gate:
       flying: state.armed
-    may_require: { takeoff: completed, goto: completed, velocity: completed }
+    may_require: { takeoff: completed, goto: completed, velocity: completed, release: completed }
     wait: 20min # it may stand at the end of a long plan
     uses: flight\n`,
       '',
