@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import { Phase, Reason } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { catalogValue, MESSAGE_BYTES_MAX } from '../catalog/published.ts'
+import type { CoreFactory } from '../core/core.ts'
 import type { Report } from '../telemetry/report.ts'
 import type { Owed } from './dispatch/aftermath.ts'
 import { readContext } from './operator/context.ts'
@@ -17,21 +18,34 @@ import { fitted } from './plan/message.ts'
 import type { Instance } from './plan/plan.ts'
 import { type LogEvent, Publisher } from './plan/publisher.ts'
 import { snapshotValue } from './plan/snapshot.ts'
-import type { Acknowledgement, Journal, JournalEntry, Publication } from './port.ts'
-import { beginRound, type Lasting, type Round } from './round.ts'
+import type { Acknowledgement, Journal, JournalEntry, Port, Publication } from './port.ts'
+import { beginRound, type Round } from './round.ts'
+import type { Policy } from './rules/policy.ts'
 import { Silence } from './vehicle/silence.ts'
 import { Stall } from './vehicle/stall.ts'
 import type { Takeover } from './vehicle/takeover.ts'
 
 export type { LogEvent } from './plan/publisher.ts'
 
-export interface RuntimeOptions extends Pick<Lasting, 'catalog' | 'core' | 'port' | 'policy' | 'random'> {
-  /** SHA-256 of the core's module, hex: part of the environment. */
+/** What a runtime is made of, once for the process. None of it is called but within a call of the runtime. */
+export interface RuntimeOptions {
+  readonly catalog: Catalog
+  /** Makes a core for each session: `loadCore`. */
+  readonly core: CoreFactory
+  /** SHA-256 of the core's module, hex: `CORE_HASH`. Part of the environment. */
   readonly coreHash: string
+  /** The only way to the vehicle. */
+  readonly port: Port
   readonly journal: Journal
+  /** Rules beside the catalog (PROTOCOL 13). */
+  readonly policy?: Policy
+  /** 8 random bytes, cryptographically so: a session's id. */
+  readonly random: () => Uint8Array
   /** Wall-clock ms: informative, no decision rests on it. */
   readonly wall: () => number
+  /** What `status` says runs here. */
   readonly version: string
+  /** Takes what happens, for an investigation: plain values, one call an event. */
   readonly log?: (event: LogEvent) => void
 }
 
@@ -46,6 +60,13 @@ const PENDING_BYTES = 16
 /** Why a session ended. */
 type SessionEnd = 'restart' | 'trap' | 'reboot'
 
+/**
+ * One vehicle's engine. Every input is one call with its time, in ms of one monotonic clock that also counts a suspend, never
+ * earlier than the call before; it returns what is to be published, in order, and has sent through the port what was to be sent.
+ * `tick` is due every 10 ms: three periods of a setpoint without one end it, and so do 500 ms anything that flies; a step 100 ms
+ * after the last one ends a stall, behind which nothing that changes the mode leaves before the mode was heard (PROTOCOL 8).
+ * What is thrown is a mistake of the caller's, or ours: end the process, its successor stops what still flies (PROTOCOL 11).
+ */
 export class Runtime {
   /** SHA-256 over core, catalog, rules and profile: fixed for the process, part of every binding (PROTOCOL 2). */
   readonly environment: string
@@ -93,6 +114,7 @@ export class Runtime {
 
   // Inputs. Each applies itself, then everything that follows from it, and returns what is to be published.
 
+  /** Once, before any other call: says who is there. */
   start(now_ms: number): Publication[] {
     return this.#step(now_ms, () => {
       this.#announce()
@@ -223,6 +245,7 @@ export class Runtime {
     this.#publisher.notice(undefined, { kind: 'journal', severity: 'critical', text })
   }
 
+  /** Time has passed: every 10 ms, whatever else was called. */
   tick(now_ms: number): Publication[] {
     return this.#step(now_ms, () => undefined)
   }

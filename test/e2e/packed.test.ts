@@ -4,7 +4,16 @@
 
 import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -99,6 +108,24 @@ describe.skipIf(skipped)('the packed tarball, installed into an empty prefix', (
         expect(existsSync(join(dirname(file), path!)), `${file} imports ${path}`).toBe(true)
       }
     }
+  })
+
+  it('is a library: the program of docs/embedding.md prints what the page says, and loads no grammar of rules', async () => {
+    const page = readFileSync(join(installed, 'docs/embedding.md'), 'utf8')
+    const [, program] = /```js\n(.*?)```/s.exec(page)!
+    const [, printed] = /prints\n\n```\n(.*?)```/s.exec(page)!
+    const file = join(folder, 'embedded.mjs')
+    writeFileSync(file, program!)
+    mkdirSync(join(folder, 'node_modules'), { recursive: true })
+    symlinkSync(installed, join(folder, 'node_modules/halo-runtime'))
+    const catalog = join(installed, 'examples/px4-multirotor/catalog.yaml')
+    // Says of each module whence it came, where it says anything of itself.
+    const loads = { ...process.env, NODE_DEBUG: 'esm' }
+    const { stdout, stderr } = await run('node', [file, catalog], { env: loads, maxBuffer: 1e8 })
+    expect(stdout).toBe(printed)
+    expect(stderr).toContain('/@marcbachmann/cel-js/')
+    expect(stderr).not.toContain('/chevrotain/')
+    await run('node', ['--input-type=module', '-e', "await import('halo-runtime/policy')"], { cwd: folder })
   })
 
   it('runs: `halo run` and `halo sim` find each other, and an agent sees the vehicle', async () => {
