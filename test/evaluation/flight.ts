@@ -53,9 +53,6 @@ export function fly(trial: Trial, variant: Variant, core: CoreFactory = variant.
   return variant.within(() => new Flight(trial, variant, core).run())
 }
 
-/** The process dies at a point of the scenario's choice. */
-class Crash extends Error {}
-
 class Flight {
   readonly #trial: Trial
   readonly #variant: Variant
@@ -139,7 +136,7 @@ class Flight {
   #watched(core: Core): Core {
     this.#core = core
     this.#ids = new Map()
-    const { admit, gate, reach } = core
+    const { admit, gate, reach, release } = core
     core.admit = (batch, now_ms) => {
       const admitted = admit.call(core, batch, now_ms)
       for (const [i, { sequence }] of admitted.entries()) this.#ids.set(sequence, batch.candidates[i]!.id)
@@ -148,13 +145,17 @@ class Flight {
     core.gate = (...asked) => {
       const verdict = gate.apply(core, asked)
       // The token is leased, and nothing has left.
-      if (verdict.decision === 'allow' && this.#ids.get(asked[0]) === this.#crashAt?.before) throw new Crash()
+      if (verdict.decision === 'allow' && this.#ids.get(asked[0]) === this.#crashAt?.before) this.#die()
       return verdict
     }
     core.reach = (sequence, phase) => {
       // The first frame has left, and nobody has been told.
-      if (this.#ids.get(sequence) === this.#crashAt?.after) throw new Crash()
+      if (this.#ids.get(sequence) === this.#crashAt?.after) this.#die()
       return reach.call(core, sequence, phase)
+    }
+    core.release = (sequence) => {
+      release.call(core, sequence)
+      this.#ids.delete(sequence)
     }
     return core
   }
@@ -164,9 +165,15 @@ class Flight {
     try {
       act()
     } catch (error) {
-      if (!(error instanceof Crash)) throw error
-      this.#restart()
+      if (!this.#stage.dead) throw error
     }
+    if (this.#stage.dead) this.#restart()
+  }
+
+  /** The process dies here, at a point of the scenario's choice. The runtime catches what is thrown, and it helps nobody. */
+  #die(): never {
+    this.#stage.dead = true
+    throw new Error('the process has died')
   }
 
   #restart(): void {
@@ -251,13 +258,14 @@ class Flight {
     } else if (step.operate !== undefined) stage.operate(step.operate)
     if (step.clear !== undefined) stage.operate('clear', { type: step.clear })
     if (step.corrupt !== undefined) this.#corrupt(step.corrupt)
-    if (step.crash === 'now') throw new Crash()
+    if (step.crash === 'now') return this.#die()
     if (step.crash !== undefined) this.#crashAt = step.crash
   }
 
   #corrupt({ component, field, to, part }: NonNullable<Step['corrupt']>): void {
     const sequence = [...this.#ids].findLast(([, id]) => id === component)?.[0]
-    if (sequence === undefined || sequence === 0) return // it was never bound: there is nothing to alter
+    // It was never bound, or it has gone out and nothing rests on it: there is nothing to alter.
+    if (sequence === undefined || sequence === 0) return
     const record = this.#core!.record(sequence)
     if (part === 'environment')
       return replace(record, Buffer.from(this.#stage.runtime.environment, 'hex'), (b) => b ^ 1)

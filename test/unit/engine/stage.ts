@@ -112,6 +112,8 @@ export class Stage {
   down = false
   /** The disk takes nothing more. */
   full = false
+  /** The process has died in the midst of a step: whatever that step still does, nothing of it is sent, written or told. */
+  dead = false
   /** How long the disk takes for an entry; its answer is heard at the first tick after that. */
   disk_ms = 0
   /** Telemetry flows: every field of the world is observed again each 50 ms. */
@@ -152,7 +154,7 @@ export class Stage {
       journal: {
         read: () => this.journal,
         write: (entry) => {
-          if (this.disk_ms === 0 && !this.full) this.journal = entry
+          if (this.disk_ms === 0 && !this.full && !this.dead) this.journal = entry
           this.later(this.disk_ms, () => this.#written(entry))
         },
       },
@@ -383,7 +385,7 @@ export class Stage {
   }
 
   #send(frame: CoreFrame): boolean {
-    if (this.down) return false
+    if (this.down || this.dead) return false
     const payload = frame.payload.slice()
     const command = frame.message === MSG.commandLong ? new DataView(payload.buffer).getUint16(28, true) : undefined
     const mode = modeOf(this.catalog.profile.name, payload, command)
@@ -429,6 +431,7 @@ export class Stage {
   }
 
   #take(publications: readonly Publication[]): void {
+    if (this.dead) return
     this.published.push(...publications)
   }
 }
