@@ -1,3 +1,4 @@
+import * as cborg from 'cborg'
 import { describe, expect, it } from 'vitest'
 import { cores } from '../../oracle/cores.ts'
 import { type ComponentSaid, goto, notice, plain, range, Stage, takeoff, twoAgents, velocity } from './stage.ts'
@@ -49,6 +50,18 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
       const [judged] = judge([component, range])
       expect(judged).toMatchObject({ decision: 'withheld', reason })
       expect(judged!.detail).toMatch(detail)
+    })
+
+    it('G6: a number that no payload has costs its component and what rests on it, and nothing else', () => {
+      const stage = new Stage(core).fly()
+      const bad = { ...goto('bad', 30), payload: { ...goto('bad', 30).payload, alt: Number.NaN } }
+      const response = stage.response([range, bad, plain('hold', 'after', ['bad']), goto('good', 30)])
+      expect(stage.sayBytes(cborg.encode(response)).components).toMatchObject([
+        { id: 'range', decision: 'retained' },
+        { reason: 'payload_invalid', detail: 'alt: must be a finite number, or an integer within 2^53-1' },
+        { reason: 'prerequisite_withheld', cause: 'bad' },
+        { id: 'good', decision: 'retained' },
+      ])
     })
 
     it('type_not_permitted names the type', () => {
