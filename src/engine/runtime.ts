@@ -391,6 +391,7 @@ export class Runtime {
         identity: this.#identity,
         silence: this.#silence,
         preflight: () => this.#preflight,
+        objections: () => undefined,
       },
       before,
     )

@@ -6,13 +6,17 @@ import { phaseWord } from '../../catalog/published.ts'
 import type { Core, SlotValue, Validity } from '../../core/core.ts'
 import type { Instance } from './plan.ts'
 
-/** What a core's `detail` names, for a component of this type (see `Admitted` and `Gate`). */
+/**
+ * What a core's `detail` names, for a component of this type (see `Admitted` and `Gate`). `grounds` has the words for a clause that
+ * does not hold, with its values.
+ */
 export function detailWords(
   catalog: Catalog,
   type: ComponentType,
   reason: Reason,
   detail: number | string | undefined,
   nameOf: (prerequisite: number) => string | undefined,
+  grounds?: (clause: number) => string | undefined,
 ): string | undefined {
   if (typeof detail !== 'number') return detail
   if (detail < 0) return undefined
@@ -27,7 +31,7 @@ export function detailWords(
     case Reason.out_of_tolerance:
       return catalog.fields[detail]?.name
     case Reason.unsupported:
-      return [...type.support, ...type.gate][detail]?.name
+      return grounds?.(detail) ?? [...type.support, ...type.gate][detail]?.name
     case Reason.prerequisite_missing:
       return catalog.types[detail]?.name
     case Reason.unknown_prerequisite:
