@@ -188,6 +188,7 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       },
       report: (report, received_ms) => apply((now_ms) => runtime.observe(report, received_ms, now_ms)),
       acknowledge: (acknowledgement) => apply((now_ms) => runtime.acknowledge(acknowledgement, now_ms)),
+      objects: (words) => apply((now_ms) => runtime.objects(words, now_ms)),
       alarm: (text) => apply((now_ms) => runtime.alarm(text, now_ms)),
       warn: (message) => log.warn({ event: 'mavlink', message }),
       silent(message, severity) {

@@ -14,6 +14,7 @@ import type { Owed } from './dispatch/aftermath.ts'
 import { readContext } from './operator/context.ts'
 import { Control } from './operator/control.ts'
 import { type Order, readOrder } from './operator/operator.ts'
+import { READY } from './plan/grounds.ts'
 import { fitted } from './plan/message.ts'
 import type { Instance } from './plan/plan.ts'
 import { type LogEvent, Publisher } from './plan/publisher.ts'
@@ -21,6 +22,7 @@ import { snapshotValue } from './plan/snapshot.ts'
 import type { Acknowledgement, Journal, JournalEntry, Port, Publication } from './port.ts'
 import { beginRound, type Round } from './round.ts'
 import type { Policy } from './rules/policy.ts'
+import { Objections } from './vehicle/objection.ts'
 import { Silence } from './vehicle/silence.ts'
 import { Stall } from './vehicle/stall.ts'
 import type { Takeover } from './vehicle/takeover.ts'
@@ -77,6 +79,7 @@ export class Runtime {
   readonly #stall = new Stall()
   #asked_ms = Number.NEGATIVE_INFINITY
   readonly #silence: Silence
+  readonly #objections = new Objections()
   #round: Round
   #identity: { readonly system: number; readonly component: number } | undefined
   #stopping = false
@@ -163,6 +166,13 @@ export class Runtime {
   preflight(problem: string | undefined, now_ms: number): Publication[] {
     return this.#step(now_ms, () => {
       this.#preflight = problem
+    })
+  }
+
+  /** What the autopilot says against arming, in its own words: the detail of what is refused because it is not ready has it. */
+  objects(words: string, now_ms: number): Publication[] {
+    return this.#step(now_ms, () => {
+      if (this.#objections.say(words, now_ms)) this.#publisher.log('info', 'autopilot objects to arming', { words })
     })
   }
 
@@ -334,7 +344,8 @@ export class Runtime {
 
   #observe(field: number, value: number, received_ms: number, now_ms: number): void {
     const { core } = this.#round.session
-    const { continuous, declared } = this.#catalog.fields[field]!
+    const { name, continuous, declared } = this.#catalog.fields[field]!
+    if (name === READY && value === 1) this.#objections.clear()
     if (continuous || !declared) return core.observe(field, value, received_ms)
     const before = core.read(field, now_ms).version
     core.observe(field, value, received_ms)
@@ -391,7 +402,7 @@ export class Runtime {
         identity: this.#identity,
         silence: this.#silence,
         preflight: () => this.#preflight,
-        objections: () => undefined,
+        objections: () => this.#objections.words,
       },
       before,
     )
@@ -407,6 +418,7 @@ export class Runtime {
     const goesOn = why !== 'reboot' || owed.length > 0
     for (const speaker of session.speakers.values()) speaker.plan?.obligations.closeAll('ended')
     for (const instance of ledger.live) this.#lastWord(instance)
+    if (why === 'reboot') this.#objections.clear()
     this.#round = this.#begin(goesOn ? flight.takeover : undefined)
     this.#round.orphanJudged = why === 'reboot'
     this.#round.aftermath.owe(owed)

@@ -6,8 +6,8 @@ import type { Core, Reading, SlotValue } from '../../core/core.ts'
 import { type BinaryOp, EARTH_RADIUS_M, type Expression } from '../../core/expression.ts'
 import { fieldValue } from './wording.ts'
 
-/** What the autopilot says against arming is told where this field does not hold. */
-const READY = 'ready'
+/** The autopilot's own checks: what it says against arming is told where this field does not hold. */
+export const READY = 'ready'
 
 /** The bounds of a comparison, by what it asks, and what it asks where it must not hold. */
 const BOUNDS: Readonly<Partial<Record<BinaryOp, readonly [words: string, otherwise: BinaryOp, turned: BinaryOp]>>> = {

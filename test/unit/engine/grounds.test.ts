@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { loadCore } from '../../../src/core/wasm.ts'
 import { encode } from '../../../src/wire/write.ts'
 import { cores } from '../../oracle/cores.ts'
-import { goto, range, referenceCatalog, Stage } from './stage.ts'
+import { goto, range, referenceCatalog, Stage, takeoff } from './stage.ts'
 
 const PROBE = `  probe:
     kind: notice
@@ -82,6 +82,29 @@ describe.each(cores)('grounds (PROTOCOL 5, 12), %s', (_, core) => {
     const low = 'battery: battery.remaining 20 %, at least 25 %'
     expect(stage.values('outcome/planner').at(-1)).toMatchObject({ component: 'g', phase: 'failed', detail: low })
     expect(stage.obligations.at(-1)).toMatchObject({ detail: low, condition: 'state.battery.remaining >= 25' })
+  })
+
+  it('of a vehicle that is not ready are what the autopilot says against arming, as long as it says so', () => {
+    const detail = (stage: Stage): string =>
+      stage
+        .set({ ready: 0 })
+        .run(100)
+        .say([takeoff('up')]).components[0].detail
+    const stage = new Stage(core).run(1000)
+    expect(detail(stage)).toBe('ready: ready false')
+    stage.objects('PreArm: Compass not calibrated').objects('PreArm: Battery 1 below minimum arming voltage')
+    const both = 'PreArm: Battery 1 below minimum arming voltage; PreArm: Compass not calibrated'
+    expect(detail(stage)).toBe(`ready: ready false; the autopilot says: ${both}`)
+    expect(stage.log.filter(({ event }) => event === 'autopilot objects to arming')).toHaveLength(2)
+    stage.run(41_000).objects('PreArm: Compass not calibrated')
+    expect(detail(stage)).toBe('ready: ready false; the autopilot says: PreArm: Compass not calibrated')
+    stage.set({ 'battery.remaining': 20 })
+    expect(detail(stage)).toMatch(/^battery: /)
+    stage.set({ 'battery.remaining': 90, ready: 1 })
+    expect(detail(stage)).toBe('ready: ready false')
+    stage.objects('PreArm: Compass not calibrated').rebooted(100)
+    stage.ground()
+    expect(detail(stage.run(1100))).toBe('ready: ready false')
   })
 
   it('of 256 components that are refused are bounded: the message has room for every decision', () => {
