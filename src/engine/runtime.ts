@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { Phase, Reason } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { catalogValue, MESSAGE_BYTES_MAX } from '../catalog/published.ts'
+import { agentCatalogValue, catalogValue, MESSAGE_BYTES_MAX } from '../catalog/published.ts'
 import type { CoreFactory } from '../core/core.ts'
 import type { Report } from '../telemetry/report.ts'
 import type { Owed } from './dispatch/aftermath.ts'
@@ -450,6 +450,9 @@ export class Runtime {
     const { version } = this.#options
     this.#publisher.publish('status', { v: 1, status: 'online', session, environment, version }, true)
     this.#publisher.publish('catalog', catalogValue(this.#catalog, environment), true)
+    for (const agent of this.#catalog.agents) {
+      this.#publisher.publish(`catalog/${agent.name}`, agentCatalogValue(this.#catalog, agent, environment), true)
+    }
   }
 
   /**

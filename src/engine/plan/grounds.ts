@@ -1,7 +1,7 @@
 // The grounds of an `unsupported`: the values on which a clause did not hold, in words (PROTOCOL 5). The core has decided; this
 // looks again at what it looked at, only for what is refused, and where it cannot see (what the snapshot said) it says no number.
 
-import type { Catalog, ComponentType } from '../../catalog/catalog.ts'
+import { type Catalog, type ComponentType, SPEED_CLAUSE } from '../../catalog/catalog.ts'
 import type { Core, Reading, SlotValue } from '../../core/core.ts'
 import { type BinaryOp, EARTH_RADIUS_M, type Expression } from '../../core/expression.ts'
 import { fieldValue } from './wording.ts'
@@ -38,7 +38,7 @@ export class Grounds {
     const failed = [...support, ...gate][clause]
     if (failed === undefined) return undefined
     const sight = new Sight(this.#catalog, this.#core, this.#catalog.types[type]!, payload, now_ms)
-    const seen = sight.against(failed.expression, true)
+    const seen = failed.name === SPEED_CLAUSE ? sight.speed(failed.expression) : sight.against(failed.expression, true)
     const objections = sight.names(READY) ? this.#objections() : undefined
     const why = [seen === '' ? undefined : seen, objections && `the autopilot says: ${objections}`]
     return [failed.name, why.filter((words) => words !== undefined).join('; ')]
@@ -104,6 +104,14 @@ class Sight {
       default:
         return ''
     }
+  }
+
+  /** Of the clause that every velocity has: its length's square is at most that of a number. */
+  speed(e: Expression): string {
+    if (e.op !== 'le') return ''
+    const [speed, most] = e.args.map((arg) => Math.sqrt(this.#value(arg))) as [number, number]
+    const [seen, bound] = apart(speed, most, 'm/s')
+    return `speed ${seen}, at most ${bound}`
   }
 
   #comparison(op: BinaryOp, [left, right]: readonly [Expression, Expression], wanted: boolean): string {

@@ -4,6 +4,7 @@ import { parseTopic, root, type Topic, topicName } from '../../../companion/mqtt
 const topics: [string, Topic][] = [
   ['status', { kind: 'status' }],
   ['catalog', { kind: 'catalog' }],
+  ['catalog/planner', { kind: 'catalog', name: 'planner' }],
   ['snapshot', { kind: 'snapshot' }],
   ['control', { kind: 'control' }],
   ['notice', { kind: 'notice' }],
