@@ -52,7 +52,9 @@ const client = mqtt.connect(url)
 client.on('error', (error) => console.error(error.message))
 client.on('connect', () => {
   client.subscribe(
-    [`catalog/${agent}`, 'snapshot', `verdict/${agent}`, `outcome/${agent}`, `obligation/${agent}`].map((t) => root + t),
+    [`catalog/${agent}`, 'snapshot', `verdict/${agent}`, `outcome/${agent}`, `obligation/${agent}`].map(
+      (t) => root + t,
+    ),
   )
 })
 client.on('message', (topic, bytes) => {

@@ -18,7 +18,7 @@ const HALF_MS = 3_000
 export type Party = 'people' | 'agents'
 
 /** What may be dropped before what people are told, where a broker takes too little. */
-const FOR_AGENTS = /^(verdict|outcome|obligation|catalog)\/|^(snapshot|catalog)$/
+const FOR_AGENTS = /^(verdict|outcome|obligation|end|catalog)\/|^(snapshot|catalog)$/
 
 export interface ClientOptions {
   /** `mqtt://` or `mqtts://`, user and password in it if any. */

@@ -313,7 +313,8 @@ export class Runtime {
     aftermath.settle(now_ms) // `then` is decided last
     if (dispatch.leases.length === 0) aftermath.restOnGround(now_ms)
     this.#control.judgeJournal(now_ms)
-    dispatch.enforcement?.judgeFinished(now_ms)
+    const finished = ledger.finished()
+    dispatch.enforcement?.judgeFinished(finished, now_ms)
     ledger.tidy(now_ms)
     if (schedule.isDue(now_ms)) this.#takeSnapshot(now_ms)
   }
@@ -418,6 +419,7 @@ export class Runtime {
     const goesOn = why !== 'reboot' || owed.length > 0
     for (const speaker of session.speakers.values()) speaker.plan?.obligations.closeAll('ended')
     for (const instance of ledger.live) this.#lastWord(instance)
+    ledger.endSession()
     if (why === 'reboot') this.#objections.clear()
     this.#round = this.#begin(goesOn ? flight.takeover : undefined)
     this.#round.orphanJudged = why === 'reboot'
@@ -441,6 +443,7 @@ export class Runtime {
     instance.phase = !crossed ? Phase.blocked : intents.isOpen(instance) ? Phase.uncertain : Phase.failed
     intents.doubt(instance)
     this.#publisher.outcome(instance, Reason.session_changed, undefined)
+    instance.plan.ended(instance, Reason.session_changed, undefined)
   }
 
   // What is retained on the broker

@@ -228,12 +228,14 @@ describe('the wire', () => {
     for (const topic of [
       'status',
       'catalog',
+      'catalog/planner',
       'snapshot',
       'control',
       'notice',
       'verdict/planner',
       'outcome/planner',
       'obligation/planner',
+      'end/planner',
     ]) {
       expect(topics).toContain(topic)
     }

@@ -121,6 +121,7 @@ const examples = after(protocol, '## 12.')
 /** Every path of keys; an array counts as its elements, a map by names as its values. */
 const BY_NAME = new Set([
   'state',
+  'ends',
   'versions',
   'agents',
   'types',

@@ -10,7 +10,7 @@ import { ATTEMPTS_MAX } from './agent.ts'
 import type { Grounds } from './grounds.ts'
 import { clipped } from './message.ts'
 import type { Member } from './obligation.ts'
-import { type Instance, idOf, isLive, type Plan, phaseNeeded } from './plan.ts'
+import { type Instance, idOf, isCompleted, isLive, type Plan, phaseNeeded } from './plan.ts'
 import type { Publisher } from './publisher.ts'
 import { Waiting } from './waiting.ts'
 import { conditionText, detailWords, footprint } from './wording.ts'
@@ -58,6 +58,7 @@ export class Ledger {
     this.#core.reach(instance.sequence, phase)
     this.#move(instance, phase)
     if (instance.is.kind === Kind.request && phase === Phase.released) this.#requests.add(instance)
+    if (isCompleted(instance)) instance.plan.ended(instance, Reason.none, undefined)
     this.#publisher.outcome(instance, Reason.none, undefined)
   }
 
@@ -67,7 +68,8 @@ export class Ledger {
     this.#move(instance, phase)
     this.#requests.delete(instance)
     this.#ended.push(instance)
-    this.#publisher.outcome(instance, reason, detail, opensNone)
+    const words = this.#publisher.outcome(instance, reason, detail, opensNone)
+    instance.plan.ended(instance, reason, words)
   }
 
   /** Whoever waits for this phase and for nothing else is asked again; each prerequisite is looked at once a phase. */
@@ -185,18 +187,32 @@ export class Ledger {
     return this.#session.plans
   }
 
-  /** Live plans of which no component is live any more, each once. */
+  /** Plans of which no component is live any more, each told once; of them those that a recovery may begin again. */
   finished(): Plan[] {
-    const finished = this.plans.filter((plan) => !plan.finished && plan.live === 0)
-    for (const plan of finished) plan.finished = true
-    return finished
+    const finished = [...this.plans, ...this.#retired].filter((plan) => !plan.finished && plan.live === 0)
+    for (const plan of finished) {
+      plan.finished = true
+      this.#publisher.end(plan)
+    }
+    return finished.filter(({ over }) => !over)
   }
 
   /** The plan is over: nothing more of it crosses, and its obligations close. */
   retire(plan: Plan, why: 'superseded' | 'ended'): void {
     plan.obligations.closeAll(why)
     plan.over = true
+    plan.why = Reason[why]
     this.#retired.add(plan)
+  }
+
+  /** Every plan that has not been told to be over is told so: its session is. */
+  endSession(): void {
+    for (const plan of [...this.plans, ...this.#retired]) {
+      if (plan.finished) continue
+      plan.finished = true
+      if (!plan.over) plan.why = Reason.session_changed
+      this.#publisher.end(plan)
+    }
   }
 
   /** The core forgets what of a plan that is over is not under way any more. */

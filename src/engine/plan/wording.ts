@@ -4,7 +4,7 @@ import { Reason, ReasonWords } from '../../../build/abi.ts'
 import type { Catalog, ComponentType, StateField } from '../../catalog/catalog.ts'
 import { phaseWord } from '../../catalog/published.ts'
 import type { Core, SlotValue, Validity } from '../../core/core.ts'
-import type { Instance } from './plan.ts'
+import type { End, Instance } from './plan.ts'
 
 /**
  * What a core's `detail` names, for a component of this type (see `Admitted` and `Gate`). `grounds` has the words for a clause that
@@ -117,8 +117,18 @@ export function outcome(
     sequence: i.sequence,
     at: wall_ms,
     phase: phaseWord(i.phase),
-    reason: reason === Reason.none ? undefined : ReasonWords[reason],
+    reason: reasonWord(reason),
     detail,
     obligation: opensNone ? null : undefined,
   }
 }
+
+/** The value of an `end/<agent>` message. The newest ends come first: where there is no room for all, the oldest are left out. */
+export function endValue(plan: string, wall_ms: number, why: Reason, ends: ReadonlyMap<string, End>) {
+  const told = [...ends].reverse().map(([id, { generation, phase, reason, detail }]) => {
+    return [id, { generation, phase: phaseWord(phase), reason: reasonWord(reason), detail }] as const
+  })
+  return { v: 1, plan, at: wall_ms, reason: reasonWord(why), ends: Object.fromEntries(told) }
+}
+
+const reasonWord = (reason: Reason): string | undefined => (reason === Reason.none ? undefined : ReasonWords[reason])

@@ -12,6 +12,7 @@ const topics: [string, Topic][] = [
   ['verdict/planner', { kind: 'verdict', name: 'planner' }],
   ['outcome/planner', { kind: 'outcome', name: 'planner' }],
   ['obligation/planner', { kind: 'obligation', name: 'planner' }],
+  ['end/planner', { kind: 'end', name: 'planner' }],
   ['context/wind.speed', { kind: 'context', name: 'wind.speed' }],
   ['operator/resume', { kind: 'operator', name: 'resume' }],
 ]
