@@ -13,7 +13,7 @@ import type { Report } from '../telemetry/report.ts'
 import type { Owed } from './dispatch/aftermath.ts'
 import { readContext } from './operator/context.ts'
 import { Control } from './operator/control.ts'
-import { type Order, readOrder } from './operator/operator.ts'
+import { type Order, orderWords, readOrder, sayerOf } from './operator/operator.ts'
 import { READY } from './plan/grounds.ts'
 import { fitted } from './plan/message.ts'
 import type { Instance } from './plan/plan.ts'
@@ -222,8 +222,9 @@ export class Runtime {
     return this.#step(now_ms, () => {
       const { session, flight } = this.#round
       const order = readOrder(this.#catalog, session, this.#control, flight.consents, { verb, bytes, retained })
-      if (typeof order === 'object') this.#obey(order, now_ms)
-      else this.#refuse('operator', verb, order)
+      const by = sayerOf(bytes)
+      if (typeof order === 'object') this.#obey(order, by, now_ms)
+      else this.#refuse('operator', verb, order, by)
     })
   }
 
@@ -236,8 +237,8 @@ export class Runtime {
   }
 
   /** What a trusted person said and the engine does not take is told to people, under the topic on which it came. */
-  #refuse(kind: 'context' | 'operator', name: string, why: string): void {
-    this.#publisher.log('warn', `${kind} refused`, { name, why })
+  #refuse(kind: 'context' | 'operator', name: string, why: string, by?: string): void {
+    this.#publisher.log('warn', `${kind} refused`, { name, why, by })
     this.#publisher.notice(undefined, { kind, severity: 'warning', text: `${kind}/${name} refused: ${why}` })
   }
 
@@ -355,8 +356,8 @@ export class Runtime {
     this.#round.changed = true
   }
 
-  #obey(order: Order, now_ms: number): void {
-    this.#publisher.log('info', 'order', { verb: order.verb })
+  #obey(order: Order, by: string | undefined, now_ms: number): void {
+    this.#publisher.log('info', 'order', { ...orderWords(order), by })
     switch (order.verb) {
       case 'pause':
         this.#control.pause()

@@ -105,6 +105,7 @@ describe.skipIf(skipped)('behind mutual TLS', () => {
     await until('the notice', () => planner.on('notice').find((n) => n.text === 'hello'))
     const topics = new Set(planner.heard.map(({ topic }) => topic))
     expect([...topics].sort()).toEqual([
+      'catalog',
       'catalog/planner',
       'end/planner',
       'notice',

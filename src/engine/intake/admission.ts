@@ -4,6 +4,7 @@ import { Phase, Reason, ReasonWords } from '../../../build/abi.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { MESSAGE_BYTES_MAX } from '../../catalog/published.ts'
 import type { Admitted, Candidate } from '../../core/core.ts'
+import type { Payload } from '../../wire/response.ts'
 import { bytesOf } from '../../wire/write.ts'
 import type { Dispatch } from '../dispatch/dispatch.ts'
 import type { Control } from '../operator/control.ts'
@@ -50,8 +51,9 @@ export class Admission {
     const left = (this.#session.speakers.get(agent)?.refusals ?? this.#strangers).take(now_ms)
     if (left < 0) return
     const muted = left === 0 ? true : undefined
-    this.#publisher.log('warn', 'response refused', { agent, reason, detail, muted })
-    const [v, digest, at, accepted] = [1, wireDigest(packet), this.#publisher.wall(), false]
+    const digest = wireDigest(packet)
+    this.#publisher.log('warn', 'response refused', { agent, response, generation, digest, reason, detail, muted })
+    const [v, at, accepted] = [1, this.#publisher.wall(), false]
     const words = detail && clipped(detail)
     const value = { v, response, digest, generation, at, accepted, reason, detail: words, muted, components: [] }
     this.#publisher.publish(`verdict/${agent}`, value)
@@ -116,6 +118,7 @@ export class Admission {
       accepted: true,
       components,
     }
+    if (this.#publisher.logs) this.#record(accepted, plan, components)
     const verdict = { topic: `verdict/${speaker.agent.name}`, retain: false, value: withoutExcess(value) }
     this.#publisher.insert(place, verdict)
     speaker.remember(packet, verdict)
@@ -134,6 +137,32 @@ export class Admission {
     const is = this.#catalog.types[type]!
     const grounds = (clause: number) => this.#ledger.grounds.of(type, clause, payload, now_ms)
     return question.problems[i] ?? detailWords(this.#catalog, is, reason, detail, (at) => requires[at], grounds)
+  }
+
+  /** For an investigation: each decision beside what was judged, in lines that a journal takes whole. */
+  #record({ speaker, response }: Accepted, plan: Plan, decisions: readonly Decision[]): void {
+    const { snapshot, generation } = response
+    const about = { agent: speaker.agent.name, plan: plan.name, response: response.response, generation, snapshot }
+    let components: unknown[] = []
+    let bytes = 0
+    const tell = (): void => {
+      if (components.length > 0) this.#publisher.log('info', 'judged', { ...about, components })
+      components = []
+      bytes = 0
+    }
+    for (const [i, { type, payload, requires }] of response.components.entries()) {
+      const judged = {
+        ...decisions[i]!,
+        type: clipped(type),
+        payload: payloadWords(payload),
+        requires: requires.map((id) => clipped(id)),
+      }
+      const more = bytesOf(judged)
+      if (bytes + more > LINE_BYTES_MAX) tell()
+      components.push(judged)
+      bytes += more
+    }
+    tell()
   }
 
   #newPlan(speaker: Speaker, response: string): Plan {
@@ -258,6 +287,13 @@ export class Admission {
     }
   }
 }
+
+/** Of one line of the log; the journal of systemd cuts lines of 48 KiB in two. */
+const LINE_BYTES_MAX = 16_384
+
+/** JSON has no NaN. */
+const payloadWords = (payload: Payload): unknown =>
+  Object.fromEntries([...payload].map(([name, value]) => [name, Number.isNaN(value) ? 'NaN' : value]))
 
 type Made = Instance & { readonly prerequisites: Instance[] }
 

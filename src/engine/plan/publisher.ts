@@ -97,6 +97,11 @@ export class Publisher {
     this.publish('notice', consent === undefined ? kept : Object.assign({}, kept, consent.words))
   }
 
+  /** Somebody keeps a log: what only stands in it is worth making. */
+  get logs(): boolean {
+    return this.#log !== undefined
+  }
+
   log(level: LogEvent['level'], event: string, about: Readonly<Record<string, unknown>>): void {
     this.#log?.({ ...about, level, event })
   }
