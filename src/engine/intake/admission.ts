@@ -118,7 +118,8 @@ export class Admission {
       accepted: true,
       components,
     }
-    if (this.#publisher.logs) this.#record(accepted, plan, components)
+    const whole = [...components] // some of their details may have no room in the message
+    this.#publisher.afterwards(() => this.#record(accepted, plan, whole))
     const verdict = { topic: `verdict/${speaker.agent.name}`, retain: false, value: withoutExcess(value) }
     this.#publisher.insert(place, verdict)
     speaker.remember(packet, verdict)

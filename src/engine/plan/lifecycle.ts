@@ -131,13 +131,14 @@ export class Ledger {
   ): void {
     const { plan, id, is } = instance
     const { catalog } = this.#publisher
-    const about = { agent: plan.speaker.agent.name, plan: plan.name, component: id }
-    this.#publisher.log('warn', 'component lost', { ...about, phase: phaseWord(phase), reason: ReasonWords[reason] })
     const nameOf = (sequence: number): string | undefined => idOf(plan, sequence)
     const grounds = (clause: number): string | undefined =>
       this.grounds.of(instance.type, clause, this.#core.payload(instance.sequence), now_ms)
     const words = detailWords(catalog, is, reason, detail, nameOf, grounds)
     const text = condition ?? conditionText(catalog, is, reason, detail)
+    const about = { agent: plan.speaker.agent.name, plan: plan.name, component: id, generation: instance.generation }
+    const why = { phase: phaseWord(phase), reason: ReasonWords[reason], detail: words }
+    this.#publisher.log('warn', 'component lost', { ...about, ...why })
     this.end(instance, phase, reason, words, !plan.over && !plan.obligations.hasRoom(id))
     const dependents = plan.uncrossedDependents(instance)
     for (const dependent of dependents) this.block(dependent, Reason.prerequisite_failed, id)

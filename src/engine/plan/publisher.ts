@@ -29,6 +29,7 @@ export class Publisher {
   readonly wall: () => number
   readonly #log: ((event: LogEvent) => void) | undefined
   #out: Publication[] = []
+  #afterwards: (() => void)[] = []
 
   constructor(catalog: Catalog, wall: () => number, log: ((event: LogEvent) => void) | undefined) {
     this.catalog = catalog
@@ -97,9 +98,9 @@ export class Publisher {
     this.publish('notice', consent === undefined ? kept : Object.assign({}, kept, consent.words))
   }
 
-  /** Somebody keeps a log: what only stands in it is worth making. */
-  get logs(): boolean {
-    return this.#log !== undefined
+  /** What only stands in a log, where one is kept, is made once the step's frames have left. */
+  afterwards(tell: () => void): void {
+    if (this.#log !== undefined) this.#afterwards.push(tell)
   }
 
   log(level: LogEvent['level'], event: string, about: Readonly<Record<string, unknown>>): void {
@@ -108,6 +109,7 @@ export class Publisher {
 
   /** Everything that was said since the last call. */
   take(): Publication[] {
+    for (const tell of this.#afterwards.splice(0)) tell()
     const out = this.#out
     this.#out = []
     return out
