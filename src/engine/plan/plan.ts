@@ -1,6 +1,6 @@
 // A plan: the components of the response that started it, with their later replacements (PROTOCOL 2).
 
-import { Kind, Phase, Reason } from '../../../build/abi.ts'
+import { CANDIDATES_MAX, Kind, Phase, Reason } from '../../../build/abi.ts'
 import type { ComponentType } from '../../catalog/catalog.ts'
 import type { Lease } from '../dispatch/lease.ts'
 import type { Speaker } from './agent.ts'
@@ -64,7 +64,7 @@ export class Plan {
   readonly #settled = new Map<number, Instance>()
   /** Those of them that nothing rests on, since the longest first. */
   readonly #idle = new Set<Instance>()
-  /** By id, the newest last: no more than the agent may have instances. */
+  /** By id, the newest last: no more than one response can bring. */
   readonly #ends = new Map<string, End>()
   /** Ends that gave way. */
   #forgotten = 0
@@ -156,7 +156,7 @@ export class Plan {
     if (before !== undefined && before.generation > generation) return
     this.#ends.delete(id)
     this.#ends.set(id, { generation, phase, reason, detail })
-    if (this.#ends.size <= this.speaker.quota.instances) return
+    if (this.#ends.size <= CANDIDATES_MAX) return
     this.#ends.delete(this.#ends.keys().next().value!)
     this.#forgotten++
   }
