@@ -176,6 +176,7 @@ export class Admitting extends Hover {
       identity: { system: 1, component: 1 },
       silence: new Silence(catalog),
       preflight: () => undefined,
+      objections: () => undefined,
       stall: new Stall(),
     })
     this.beat()

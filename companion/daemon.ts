@@ -15,6 +15,7 @@ import { encode } from '../src/wire/write.ts'
 import { Adapter } from './adapter/adapter.ts'
 import { type Config, readCatalog, readPolicy } from './config.ts'
 import { FileJournal } from './journal.ts'
+import { withoutSecrets } from './log.ts'
 import { Clock } from './machine/clock.ts'
 import { Backlog } from './mavlink/backlog.ts'
 import { type EndpointListener, openEndpoint } from './mavlink/endpoint.ts'
@@ -122,6 +123,16 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
     version: VERSION,
     log: ({ level, ...event }) => log[level](event),
   })
+  log.info({
+    event: 'start',
+    version: VERSION,
+    session: runtime.session,
+    environment: runtime.environment,
+    core: CORE_HASH,
+    catalog: catalog.hash,
+    autopilot: catalog.profile.name,
+    configuration: withoutSecrets(config),
+  })
   let session = runtime.session
   const outbox = new Outbox(publish, (slice) => setImmediate(() => guarded(slice)))
   // Kept until there is a broker.
@@ -188,10 +199,12 @@ export async function startDaemon(config: Config, options: DaemonOptions = {}): 
       },
       report: (report, received_ms) => apply((now_ms) => runtime.observe(report, received_ms, now_ms)),
       acknowledge: (acknowledgement) => apply((now_ms) => runtime.acknowledge(acknowledgement, now_ms)),
+      objects: (words) => apply((now_ms) => runtime.objects(words, now_ms)),
       alarm: (text) => apply((now_ms) => runtime.alarm(text, now_ms)),
       warn: (message) => log.warn({ event: 'mavlink', message }),
-      silent(message, severity) {
-        log[severity === 'info' ? 'info' : 'warn']({ event: 'mavlink', message })
+      silent(message, severity, change) {
+        const event = change === undefined ? 'mavlink' : `autopilot_${change}`
+        log[severity === 'info' ? 'info' : 'warn']({ event, message })
         apply((now_ms) => runtime.warn('link', message, now_ms, severity))
       },
     },

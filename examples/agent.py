@@ -16,12 +16,12 @@ def respond(snapshot, ids, **recovers):  # cites the newest snapshot; generation
         "components": [PARTS[i] for i in ids], **recovers}), qos=1)
 
 def on_connect(client, *_):
-    client.subscribe([(root + t, 1) for t in ("catalog", "snapshot", f"verdict/{agent}", f"outcome/{agent}", f"obligation/{agent}")])
+    client.subscribe([(root + t, 1) for t in (f"catalog/{agent}", "snapshot", f"verdict/{agent}", f"outcome/{agent}", f"obligation/{agent}")])
 
 def on_message(client, _, message):
     topic, value = message.topic[len(root):].split("/")[0], cbor2.loads(message.payload)
     if topic != "snapshot":
-        print("may say:" if topic == "catalog" else topic, value["agents"][agent] if topic == "catalog" else value, flush=True)
+        print("may say:" if topic == "catalog" else topic, list(value["types"]) if topic == "catalog" else value, flush=True)
         return said.clear() if value.get("reason") == "generation_not_fresh" else None  # begin again from the next snapshot
     if not said:
         return respond(value, PARTS)

@@ -52,13 +52,15 @@ const client = mqtt.connect(url)
 client.on('error', (error) => console.error(error.message))
 client.on('connect', () => {
   client.subscribe(
-    ['catalog', 'snapshot', `verdict/${agent}`, `outcome/${agent}`, `obligation/${agent}`].map((t) => root + t),
+    [`catalog/${agent}`, 'snapshot', `verdict/${agent}`, `outcome/${agent}`, `obligation/${agent}`].map(
+      (t) => root + t,
+    ),
   )
 })
 client.on('message', (topic, bytes) => {
   const value = decoder.decode(bytes)
   const [kind] = topic.slice(root.length).split('/')
-  if (kind === 'catalog') console.log('may say:', value.agents[agent])
+  if (kind === 'catalog') console.log('may say:', Object.keys(value.types))
   else if (kind === 'snapshot') heed(value)
   else console.log(kind, JSON.stringify(value))
   // Somebody spoke under our name since that snapshot: once more, from the next one.

@@ -110,7 +110,7 @@ async function mission(agent: Agent): Promise<void> {
     decision(verdict, 'tell') === 'retained' && decision(verdict, 'field') === 'retained',
     'the mixed bag was kept in part',
   )
-  check(decision(verdict, 'wild') === 'withheld unsupported near_home', 'a goto outside the fence was withheld')
+  check(decision(verdict, 'wild').startsWith('withheld unsupported near_home'), 'a goto outside the fence was withheld')
 
   await agent.until('the climb', () => agent.snapshot?.state?.mode === 'TAKEOFF')
   await agent.publish('context/map', { v: 1, value: 2 })

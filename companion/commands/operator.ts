@@ -3,6 +3,7 @@
 // An answer names the counter and the digest that were on the screen. Whoever was slower than the world is refused by the
 // companion, and looks again.
 
+import { hostname, userInfo } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { UNSEEN } from '../escape.ts'
@@ -130,7 +131,12 @@ export async function operator(
     }
     desk.forget()
     const newest = seen && { session: seen.control.session, after: seen.control.n }
-    await ground.say(`operator/${verb}`, { v: 1, ...newest, ...(what && { [what]: consent?.consent ?? about }) })
+    await ground.say(`operator/${verb}`, {
+      v: 1,
+      ...newest,
+      ...(what && { [what]: consent?.consent ?? about }),
+      by: sayer(),
+    })
     const answer = await until(() => answerTo({ verb, about, consent }, seen?.control, desk))
     if (answer === undefined) print(`${verb}: nothing tells within ${ANSWER_MS / 1000} s whether it was applied`)
     for (const line of answer?.lines ?? []) print(line)
@@ -351,3 +357,12 @@ const holds = ({ paused, pilot_control, revoked, uncertain }: Control): unknown[
   revoked,
   uncertain,
 ]
+
+/** For the companion's log: nobody else knows who sat here. */
+function sayer(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`
+  } catch {
+    return hostname() // this user has no name
+  }
+}

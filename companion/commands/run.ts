@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { warm } from '../../src/engine/warmup.ts'
 import { loadConfig } from '../config.ts'
 import { startDaemon } from '../daemon.ts'
-import { escaped } from '../escape.ts'
+import { openLog } from '../log.ts'
 import { Watchdog } from '../machine/watchdog.ts'
 
 /** What a reader of the log that has stopped reading can cost, bytes; beyond that lines are dropped, never flight. */
@@ -18,8 +18,7 @@ export async function run(file: string): Promise<number> {
   const config = loadConfig(file)
   const stderr = pino.destination({ fd: 2, sync: false, maxLength: BACKLOG_BYTES })
   stderr.on('error', () => {}) // nor does one that has gone away
-  const hooks = { streamWrite: escaped }
-  const log = pino({ level: config.log.level, base: { vehicle: config.vehicle }, hooks }, stderr)
+  const log = openLog(config, stderr, process.env)
   const watchdog = Watchdog.of(process.env, (message) => log.error({ event: 'watchdog', message }))
   warm() // before anybody relies on it
   const daemon = await startDaemon(config, { log, alive: (now_ms) => watchdog?.alive(now_ms) })

@@ -7,8 +7,11 @@ import { parseAddress } from './address.ts'
 export type Severity = 'info' | 'warning' | 'critical'
 
 export interface HearingListener {
-  /** What is not heard, what that means and what to do, or that it is heard again. Once at each change. */
-  silent(text: string, severity: Severity): void
+  /**
+   * What is not heard, what that means and what to do, or that it is heard again. Once at each change; `change` where it is the
+   * autopilot that was heard and is not any more, or is again.
+   */
+  silent(text: string, severity: Severity, change?: 'lost' | 'found_again'): void
 }
 
 export interface HearingOptions {
@@ -134,7 +137,7 @@ export class Hearing {
       this.#begun()
       if (this.#told !== undefined) {
         const again = this.#told === 'silent' ? ` again after ${(silent_ms / 1000).toFixed(1)} s` : ''
-        this.#say(`the autopilot is heard${again}`, 'info')
+        this.#say(`the autopilot is heard${again}`, 'info', this.#told === 'silent' ? 'found_again' : undefined)
       }
       this.#told = undefined
       return
@@ -158,7 +161,8 @@ export class Hearing {
     // Once found it is silent or not; before, what is heard grows and is not told backwards.
     if (told === this.#told || (this.#told !== undefined && ORDER.indexOf(told) < ORDER.indexOf(this.#told))) return
     this.#told = told
-    this.#say(this.#words(told), told === 'silent' ? 'critical' : 'warning')
+    const isLost = told === 'silent'
+    this.#say(this.#words(told), isLost ? 'critical' : 'warning', isLost ? 'lost' : undefined)
   }
 
   #words(told: Told): string {
@@ -208,8 +212,8 @@ export class Hearing {
     )
   }
 
-  #say(text: string, severity: Severity): void {
-    this.#options.listener.silent(text, severity)
+  #say(text: string, severity: Severity, change?: 'lost' | 'found_again'): void {
+    this.#options.listener.silent(text, severity, change)
   }
 }
 

@@ -8,6 +8,7 @@ import { fieldOf, layout } from '../../src/autopilot/frame.ts'
 import type { MessageSource, Profile } from '../../src/autopilot/profile.ts'
 import type { Acknowledgement } from '../../src/engine/port.ts'
 import { IN_PROGRESS } from '../../src/engine/vehicle/acknowledgement.ts'
+import { objectionIn } from '../../src/telemetry/objection.ts'
 import type { Report } from '../../src/telemetry/report.ts'
 import { Telemetry } from '../../src/telemetry/telemetry.ts'
 import type { Harmless } from '../adapter/adapter.ts'
@@ -30,6 +31,8 @@ export interface LinkListener extends HearingListener {
   rebooted(up_ms: number, received_ms: number): void
   report(report: Report, received_ms: number): void
   acknowledge(acknowledgement: Acknowledgement): void
+  /** What the autopilot says against arming, in its words. */
+  objects?(words: string): void
   /**
    * Who is heard or obeyed is not certain: a second autopilot has the ids of ours, somebody sends as we do, or another speaks
    * in the silence of ours. Once a second at most.
@@ -276,6 +279,8 @@ export class Link {
       return
     }
     if (frame.message === PARAM_VALUE) preflight?.hear(frame.payload)
+    const objection = objectionIn(frame.message, frame.payload)
+    if (objection !== undefined) listener.objects?.(objection)
     // A heartbeat of another kind is not our vehicle's word.
     if (frame.message === HEARTBEAT && !this.#identity.recognises(frame)) return
     const report = this.#telemetry.apply(frame.message, frame.payload, received_ms)

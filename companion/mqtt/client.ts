@@ -18,7 +18,7 @@ const HALF_MS = 3_000
 export type Party = 'people' | 'agents'
 
 /** What may be dropped before what people are told, where a broker takes too little. */
-const FOR_AGENTS = /^(verdict|outcome|obligation)\/|^(snapshot|catalog)$/
+const FOR_AGENTS = /^(verdict|outcome|obligation|end|catalog)\/|^(snapshot|catalog)$/
 
 export interface ClientOptions {
   /** `mqtt://` or `mqtts://`, user and password in it if any. */
@@ -70,6 +70,10 @@ export function connect(options: ClientOptions): Client {
   /** `online` is not said before agents are heard: who reads it may speak. */
   let heldStatus: Uint8Array | undefined
   let half: NodeJS.Timeout | undefined
+  /** It was told that only the others are heard. */
+  let deaf: Party | undefined
+  /** Why agents are not heard, as their connection said it. */
+  let why = ''
 
   const hear = (name: string, bytes: Uint8Array, retained: boolean): void => {
     const topic = parseTopic(vehicle, name)
@@ -80,10 +84,14 @@ export function connect(options: ClientOptions): Client {
   /** Told only where it lasts. */
   const judge = (): void => {
     clearTimeout(half)
+    if (deaf !== undefined && people.linked && agents.linked) {
+      log(`mqtt: ${deaf} are heard again`, 'info')
+      deaf = undefined
+    }
     if (people.linked === agents.linked || leaving) return
     half = setTimeout(() => {
-      const deaf = people.linked ? 'agents' : 'people'
-      log(`mqtt: ${deaf} are not heard`, 'error')
+      deaf = people.linked ? 'agents' : 'people'
+      log(`mqtt: ${deaf} are not heard${deaf === 'agents' ? why : ''}`, 'error')
       options.onDeaf?.(deaf)
     }, HALF_MS)
   }
@@ -129,7 +137,11 @@ export function connect(options: ClientOptions): Client {
       if (held !== undefined) people.publish(status, held, 'people', { retain: true, qos: 1 })
     },
     onLost: judge,
-    log: (message, level) => log(`${message} (agents' connection)`, level),
+    // A broker that is down is one line, and not one for each connection: what is amiss with this one alone is told after a while.
+    log(message, level) {
+      why = `; ${message}`
+      log(`${message} (agents' connection)`, level === 'error' ? level : 'debug')
+    },
   })
 
   return {

@@ -27,7 +27,21 @@ const OVERHEAD_BYTES = 256
 /** A broker of MQTT 5 keeps to itself what is longer: neither it nor we need carry what is refused anyway. */
 const PACKET_BYTES = 1 << 20
 
-export type Level = 'info' | 'warn' | 'error'
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+
+/** What only says that the broker is away: told where nothing else has been. */
+const AWAY =
+  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|connack timeout|ends it/
+/** Reasons of one outage that are told. */
+const REASONS_MAX = 4
+
+/** A time without a link, from the first attempt that failed to the link. */
+interface Outage {
+  readonly since_ms: number
+  attempts: number
+  unsaid: number
+  readonly told: Set<string>
+}
 
 /** `agents`: may be dropped first. `people`: still goes where that is full. */
 export type For = 'agents' | 'people'
@@ -64,7 +78,7 @@ export class Connection {
   #leaving = false
   #linkedAt_ms = 0
   #brief = 0
-  #told: Error | undefined
+  #outage: Outage | undefined
   #unacknowledged_bytes = 0
   #dropped = 0
 
@@ -95,7 +109,10 @@ export class Connection {
 
   /** False: there is no link, or the broker takes too little, so it is dropped, not kept for later. */
   publish(topic: string, bytes: Uint8Array, to: For, { retain, qos }: { retain: boolean; qos: 0 | 1 }): boolean {
-    if (!this.#client.connected || this.#leaving) return false
+    if (!this.#client.connected || this.#leaving) {
+      if (this.#outage !== undefined) this.#outage.unsaid++
+      return false
+    }
     const limit = to === 'people' ? 2 * UNACKNOWLEDGED_BYTES : UNACKNOWLEDGED_BYTES
     if (this.#unacknowledged_bytes >= limit) {
       if (this.#dropped++ === 0) this.#log('mqtt: the broker takes too little of what is said: it is dropped')
@@ -156,37 +173,34 @@ export class Connection {
       this.#subscribe(filters, () => {
         this.linked = true
         this.#linkedAt_ms = Date.now()
-        this.#log('mqtt: connected', 'info')
+        this.#log(`mqtt: connected${this.#backIn()}`, 'info')
         onConnected()
       })
+    })
+
+    client.on('reconnect', () => {
+      if (this.#outage !== undefined) this.#outage.attempts++
     })
 
     client.on('close', () => {
       // The library keeps to itself what ends a link once it is encrypted, such as a certificate that is refused.
       const { errored } = client.stream as Socket
-      if (errored && errored !== this.#told && !this.#leaving) this.#log(`mqtt: ${errored.message}`)
+      const reason = errored ? messageOf(errored) : undefined
       // Drawn anew for each attempt, so that a fleet does not come back in step.
       client.options.reconnectPeriod = reconnectPeriod_ms()
+      const wasLinked = this.linked
+      this.linked = false
+      if (!wasLinked) this.#down(reason ?? 'the broker ends it before it is a connection')
+      else if (!this.#leaving) this.#lost(reason)
       // The library would send again what was not acknowledged; by then it is stale.
       for (const id of Object.keys(client.outgoing)) client.removeOutgoingMessage(Number(id))
       this.#unacknowledged_bytes = 0
-      if (!this.linked) return
-      this.linked = false
-      if (this.#leaving) return
-      this.#brief = Date.now() - this.#linkedAt_ms < BRIEF_MS ? this.#brief + 1 : 0
-      if (this.#brief < BRIEF_MAX) this.#log('mqtt: connection lost')
-      // A broker ends the older of two links of one name: two companions of one vehicle end each other's for ever.
-      else {
-        const why = 'does another companion run as this vehicle, or does the broker take our two connections for one?'
-        this.#log(`mqtt: connection lost again at once: ${why}`, 'error')
-      }
-      onLost()
+      if (wasLinked && !this.#leaving) onLost()
     })
 
     // Without a listener a refused reconnect would end the process.
     client.on('error', (error) => {
-      this.#told = error
-      this.#log(`mqtt: ${error.message || String(error)}`)
+      if (!this.linked) this.#down(messageOf(error)) // of one that was linked its end tells
     })
 
     // The library hands out the next message when this one is called done: a flood waits in the socket of its sender, not
@@ -216,10 +230,40 @@ export class Connection {
     this.#client.publish(topic, bytes as Buffer, { retain, qos }, (error) => {
       // A link that was lost has taken its count with it.
       if (stream === this.#client.stream && this.#unacknowledged_bytes >= cost) this.#unacknowledged_bytes -= cost
-      if (error && !this.#leaving) this.#log(`mqtt: ${topic} not delivered: ${error.message}`)
+      if (error && this.#outage !== undefined) this.#outage.unsaid++
+      else if (error && !this.#leaving) this.#log(`mqtt: ${topic} not delivered: ${error.message}`)
       then?.()
       if (this.#unacknowledged_bytes === 0 && this.#dropped > 0) this.#drained()
     })
+  }
+
+  #lost(reason: string | undefined): void {
+    this.#brief = Date.now() - this.#linkedAt_ms < BRIEF_MS ? this.#brief + 1 : 0
+    if (this.#brief < BRIEF_MAX) return this.#down(`connection lost${reason === undefined ? '' : `: ${reason}`}`)
+    // A broker ends the older of two links of one name: two companions of one vehicle end each other's for ever.
+    const why = 'does another companion run as this vehicle, or does the broker take our two connections for one?'
+    this.#down(`connection lost again at once: ${why}`, 'error')
+  }
+
+  /** There is no link, and why: said once an outage, and once more for each reason that is more than the broker's being away. */
+  #down(reason: string, level: Level = 'warn'): void {
+    if (this.#leaving) return
+    this.#outage ??= { since_ms: Date.now(), attempts: 0, unsaid: 0, told: new Set() }
+    const { told } = this.#outage
+    if (told.has(reason) || told.size >= REASONS_MAX || (told.size > 0 && AWAY.test(reason))) return
+    told.add(reason)
+    this.#log(`mqtt: ${reason}`, level)
+  }
+
+  /** There is a link again: how long that took, and what it cost. Nothing where there was none to lose. */
+  #backIn(): string {
+    const outage = this.#outage
+    this.#outage = undefined
+    if (outage === undefined) return ''
+    const { since_ms, attempts, unsaid } = outage
+    const s = ((Date.now() - since_ms) / 1000).toFixed(1)
+    const lost = unsaid === 0 ? '' : `; ${unsaid} messages were not said meanwhile`
+    return ` after ${s} s and ${attempts} attempts${lost}`
   }
 
   #drained(): void {
@@ -232,6 +276,9 @@ export class Connection {
     this.#options.log(message, level)
   }
 }
+
+/** Of several addresses that all refuse the error has a code and no message. */
+const messageOf = (error: Error & { code?: unknown }): string => error.message || String(error.code ?? error)
 
 /** 0.5 to 1.5 s. */
 const reconnectPeriod_ms = (): number => 500 + Math.floor(Math.random() * 1000)

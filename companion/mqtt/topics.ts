@@ -1,8 +1,8 @@
 // The topics of PROTOCOL 12, below `halo/v1/<vehicle>`: their names, and what an arriving name means.
 
-/** Topics that stand alone, and those that end with the name of an agent, a field or a verb. */
+/** Topics that stand alone, and those that end with the name of an agent, a field or a verb; a catalog does either. */
 const SINGLE = ['status', 'catalog', 'snapshot', 'control', 'notice'] as const
-const NAMED = ['response', 'verdict', 'outcome', 'obligation', 'context', 'operator'] as const
+const NAMED = ['catalog', 'response', 'verdict', 'outcome', 'obligation', 'end', 'context', 'operator'] as const
 
 export type SingleTopic = (typeof SINGLE)[number]
 export type NamedTopic = (typeof NAMED)[number]

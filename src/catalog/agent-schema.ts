@@ -2,13 +2,14 @@
 // mistakes from being written at all. It grants nothing; every response is judged all the same (PROTOCOL 4, 12).
 
 import { CANDIDATES_MAX, Kind, KindWords, PhaseWords, PREREQUISITES_MAX, TEXT_BYTES_MAX } from '../../build/abi.ts'
-import type { ComponentType, PayloadField } from './catalog.ts'
+import type { Clause, ComponentType, PayloadField } from './catalog.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** JSON text. Null means absent, so what is optional may be null. */
-export function agentSchema(types: readonly ComponentType[]): string {
-  const name = { type: 'string', pattern: `^[A-Za-z0-9._-]{1,${TEXT_BYTES_MAX}}$` }
+const name = { type: 'string', pattern: `^[A-Za-z0-9._-]{1,${TEXT_BYTES_MAX}}$` }
+
+/** JSON text, of the types that the agent may say. Null means absent, so what is optional may be null. */
+export function agentSchema(types: readonly ComponentType[], may: ReadonlySet<number>): string {
   const schema: Schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'HALO response',
@@ -22,7 +23,8 @@ export function agentSchema(types: readonly ComponentType[]): string {
         type: 'integer',
         minimum: 1,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'Greater than that of any response accepted from you in this session.',
+        description:
+          'Greater than that of any response accepted from you in this session: count up by one. After the greatest none is taken any more before a new session.',
       },
       snapshot: { type: 'string', description: 'The id of the snapshot that this response was written from.' },
       recovers: {
@@ -33,24 +35,24 @@ export function agentSchema(types: readonly ComponentType[]): string {
         type: 'array',
         minItems: 1,
         maxItems: CANDIDATES_MAX,
-        items: { anyOf: types.map((type) => componentSchema(type, types)) },
+        items: { anyOf: types.filter((_, i) => may.has(i)).map((type) => componentSchema(type, types, may)) },
       },
     },
   }
   return JSON.stringify(schema)
 }
 
-function componentSchema(type: ComponentType, types: readonly ComponentType[]): Schema {
+function componentSchema(type: ComponentType, types: readonly ComponentType[], may: ReadonlySet<number>): Schema {
   const required = type.payload.filter((field) => !field.optional).map((field) => field.name)
   const bound = type.requires.length > 0
   return {
     type: 'object',
     title: type.name,
-    description: describe(type, types),
+    description: describe(type, types, may),
     additionalProperties: false,
     required: ['id', 'type', 'payload', ...(bound ? ['requires'] : [])],
     properties: {
-      id: { type: 'string', minLength: 1, maxLength: TEXT_BYTES_MAX },
+      id: { ...name, description: 'A name of your own for this component, no other of the response has it.' },
       type: { const: type.name },
       payload: {
         type: 'object',
@@ -60,7 +62,7 @@ function componentSchema(type: ComponentType, types: readonly ComponentType[]): 
       },
       requires: {
         type: bound ? 'array' : ['array', 'null'],
-        items: { type: 'string' },
+        items: name,
         ...(bound && { minItems: 1 }),
         maxItems: type.mayRequire.length === 0 ? 0 : PREREQUISITES_MAX,
         description: 'Ids of the components that this one rests on.',
@@ -69,12 +71,18 @@ function componentSchema(type: ComponentType, types: readonly ComponentType[]): 
   }
 }
 
-function describe(type: ComponentType, types: readonly ComponentType[]): string {
+function describe(type: ComponentType, types: readonly ComponentType[], may: ReadonlySet<number>): string {
   const isAction = type.kind === Kind.command || type.kind === Kind.setpoint
   const lines = [type.description || `${isAction ? 'action' : KindWords[type.kind]} ${type.name}`]
-  for (const { name, text } of [...type.support, ...type.gate]) lines.push(`holds only while ${name}: ${oneLine(text)}`)
+  const clauses = (when: string, of: readonly Clause[]): void => {
+    for (const { name, text } of of) lines.push(`${when}: ${name}: ${oneLine(text)}`)
+  }
+  clauses('must hold when you answer', type.support)
+  clauses('must hold when it is its turn, which an earlier action may bring about', type.gate)
   if (type.requires.length > 0) lines.push(`must require: ${type.requires.map((t) => types[t]!.name).join(', ')}`)
-  const allowed = type.mayRequire.map(({ type: t, phase }) => `${types[t]!.name} (${PhaseWords[phase]})`)
+  const allowed = type.mayRequire
+    .filter(({ type: t }) => may.has(t))
+    .map(({ type: t, phase }) => `${types[t]!.name} (${PhaseWords[phase]})`)
   if (allowed.length > 0) lines.push(`may require: ${allowed.join(', ')}`)
   return lines.join('\n')
 }
@@ -83,7 +91,10 @@ const oneLine = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
 function fieldSchema(field: PayloadField): Schema {
   const nullable = (type: string) => (field.optional ? [type, 'null'] : type)
-  const description = field.unit === undefined ? {} : { description: `unit: ${field.unit}` }
+  // JSON Schema counts characters; the bound of a text is bytes.
+  const bytes = field.maxLength === undefined ? undefined : `at most ${field.maxLength} bytes of UTF-8`
+  const said = [field.description, field.unit && `unit: ${field.unit}`, bytes].filter((words) => words !== undefined)
+  const description = said.length === 0 ? {} : { description: said.join('; ') }
   switch (field.kind) {
     case 'number':
     case 'integer':
@@ -94,16 +105,14 @@ function fieldSchema(field: PayloadField): Schema {
         ...description,
       }
     case 'boolean':
-      return { type: nullable('boolean') }
+      return { type: nullable('boolean'), ...description }
     case 'enum':
-      return { enum: field.optional ? [...field.values!, null] : field.values }
+      return { enum: field.optional ? [...field.values!, null] : field.values, ...description }
     case 'string':
-      if (field.maxLength === undefined) return { type: nullable('string') }
-      // JSON Schema counts characters; the bound is bytes.
       return {
         type: nullable('string'),
-        maxLength: field.maxLength,
-        description: `at most ${field.maxLength} bytes of UTF-8`,
+        ...(field.maxLength !== undefined && { maxLength: field.maxLength }),
+        ...description,
       }
   }
 }

@@ -29,8 +29,6 @@ export interface Catalog {
   readonly predicates: readonly Predicate[]
   /** What the core is loaded with; contingencies in the order of `CONTINGENCIES`. */
   readonly image: Image
-  /** JSON Schema (draft 2020-12) of a response, as text: what an agent may say. */
-  readonly schema: string
 }
 
 export interface StateField {
@@ -54,10 +52,14 @@ export interface Agent {
   readonly may: ReadonlySet<number>
   /** Responses a second. */
   readonly rate: number
+  /** JSON Schema (draft 2020-12) of a response of its, as text. */
+  readonly schema: string
 }
 
 export interface PayloadField {
   readonly name: string
+  /** For whoever fills it in. */
+  readonly description?: string | undefined
   readonly kind: SlotKind
   readonly optional: boolean
   readonly unit: string | undefined
@@ -71,6 +73,7 @@ export interface PayloadField {
 
 export interface Clause {
   readonly name: string
+  /** With the values of its constants. */
   readonly text: string
 }
 

@@ -6,6 +6,7 @@ import { type Expression, reads } from '../core/expression.ts'
 import { type ClauseImage, settles, type TypeImage } from '../core/image.ts'
 import { type Clause, type ComponentType, type PayloadField, SPEED_CLAUSE } from './catalog.ts'
 import { ClauseError, compileClause, type Scope, type ScopeField } from './clause.ts'
+import { inlined } from './constant.ts'
 import { type LoadedEffect, loadEffect } from './effect.ts'
 import { footprint } from './footprint.ts'
 import { boundsOf, fieldRange, payloadField, slotRange } from './payload.ts'
@@ -88,7 +89,7 @@ export function loadComponent(name: string, shape: ComponentShape, around: Surro
 
   const kind = kindOf(shape)
   const texts = (of: Readonly<Record<string, string>>): Clause[] =>
-    Object.entries(of).map(([n, text]) => ({ name: n, text }))
+    Object.entries(of).map(([n, text]) => ({ name: n, text: inlined(text, around.constants) }))
   const type: ComponentType = {
     name,
     kind,
@@ -98,7 +99,7 @@ export function loadComponent(name: string, shape: ComponentShape, around: Surro
     support: [...texts(shape.support), ...(speed === undefined ? [] : [{ name: SPEED_CLAUSE, text: speed.text }])],
     gate: texts(shape.gate),
     holds: texts(action?.holds ?? {}),
-    done: action?.effect.done === undefined ? undefined : { name: 'done', text: action.effect.done },
+    done: texts(action?.effect.done === undefined ? {} : { done: action.effect.done })[0],
     watches,
     footprint: footprint(expressions, watches, loaded.frames, reported(loaded)),
     requires,

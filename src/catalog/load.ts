@@ -112,7 +112,7 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
   // Agents with a mistake of their own may be those that are missing.
   if (writtenAgents !== undefined) refuseUnreachable(writtenAgents, names, shapes, source)
   refuseStreamsAcrossTakeoff(profile, shapes, source)
-  const loadedAgents = Object.entries(agents).map(([name, { may, rate }]): Agent => {
+  const loadedAgents = Object.entries(agents).map(([name, { may, rate }]): Omit<Agent, 'schema'> => {
     const numbers = may.flatMap((type, i) => {
       const index = names.indexOf(type)
       if (index === -1) source.problem(['agents', name, 'may', i], `unknown type \`${type}\`${suggestion(type, names)}`)
@@ -132,7 +132,7 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
     profile,
     evidenceMaxAge_ms: parsed.data.evidence.max_age,
     fields: fields.map(stateField),
-    agents: loadedAgents,
+    agents: loadedAgents.map((agent) => ({ ...agent, schema: agentSchema(types, agent.may) })),
     types,
     typeNumbers: new Map(types.map(({ name }, number) => [name, number])),
     predicates: predicates.predicates,
@@ -142,7 +142,6 @@ function read(source: Source, text: string, profiles: readonly Profile[], maxSpe
       contingencies,
       predicates: predicates.images,
     },
-    schema: agentSchema(types),
   }
   const tooLarge = excessOf(catalog)
   if (tooLarge === undefined) return catalog

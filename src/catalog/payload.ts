@@ -11,6 +11,7 @@ export function payloadField(name: string, shape: PayloadShape): PayloadField {
   const numeric = shape.type === 'number' || shape.type === 'integer'
   return {
     name,
+    description: shape.description,
     kind: shape.type,
     optional: shape.optional,
     unit: numeric ? shape.unit : undefined,

@@ -3,61 +3,94 @@
 
 import { Kind, type Phase, PhaseWords } from '../../build/abi.ts'
 import { bytesOf } from '../wire/write.ts'
-import type { Catalog, StateField } from './catalog.ts'
+import type { Agent, Catalog, Clause, ComponentType, PayloadField, StateField } from './catalog.ts'
+import { REMEDIES } from './remedy.ts'
 
 /** Of every message that HALO publishes. */
 export const MESSAGE_BYTES_MAX = 65_536
 /** Of a snapshot for the state alone; the rest is for what the agents have under way. */
 const STATE_BYTES_MAX = 32_768
 
-/** The value of the retained `catalog` message: what an agent may say. */
+/** The value of the retained `catalog` message: everything that anybody may say, for people and their tools. */
 export function catalogValue(catalog: Catalog, environment: string): unknown {
-  const name = (type: number): string => catalog.types[type]!.name
-  const clause = ({ name, text }: { name: string; text: string }) => [name, text]
+  const every = new Set(catalog.types.keys())
   return {
     v: 1,
     environment,
-    agents: Object.fromEntries(catalog.agents.map((a) => [a.name, { may: [...a.may].map(name), rate: a.rate }])),
-    types: Object.fromEntries(
-      catalog.types.map((t) => [
-        t.name,
-        {
-          kind: kindWord(t.kind),
-          description: t.description,
-          payload: Object.fromEntries(
-            t.payload.map((f) => [
-              f.name,
-              {
-                type: f.kind,
-                unit: f.unit,
-                min: f.min,
-                max: f.max,
-                max_length: f.maxLength,
-                values: f.values,
-                optional: f.optional || undefined,
-              },
-            ]),
-          ),
-          requires: t.requires.map(name),
-          may_require: Object.fromEntries(t.mayRequire.map((r) => [name(r.type), phaseWord(r.phase)])),
-          clauses: Object.fromEntries([...t.support, ...t.gate].map(clause)),
-        },
-      ]),
+    agents: Object.fromEntries(
+      catalog.agents.map(({ name, may, rate }) => [name, { may: [...may].map((type) => nameOf(catalog, type)), rate }]),
     ),
-    schema: catalog.schema,
+    types: typesOf(catalog, every),
   }
 }
+
+/**
+ * The value of an agent's retained `catalog/<agent>` message: all that it needs to know of what it may say, and nothing of what
+ * others may. `schema` is for the language model behind it, `reasons` says what to do about each answer.
+ */
+export function agentCatalogValue(catalog: Catalog, agent: Agent, environment: string): unknown {
+  const { name, may, rate, schema } = agent
+  const types = typesOf(catalog, may)
+  return {
+    v: 1,
+    environment,
+    agent: name,
+    rate,
+    max_age_ms: catalog.evidenceMaxAge_ms,
+    types,
+    schema,
+    reasons: REMEDIES,
+  }
+}
+
+const nameOf = ({ types }: Catalog, type: number): string => types[type]!.name
+
+/** Of these types what a response needs, in the order of the catalog; prerequisites of other types are left out. */
+function typesOf(catalog: Catalog, told: ReadonlySet<number>): unknown {
+  const clauses = (of: readonly Clause[]) => Object.fromEntries(of.map(({ name, text }) => [name, text]))
+  const type = (t: ComponentType) => ({
+    kind: kindWord(t.kind),
+    description: t.description,
+    payload: Object.fromEntries(t.payload.map((field) => [field.name, fieldValue(field)])),
+    requires: t.requires.map((required) => nameOf(catalog, required)),
+    may_require: Object.fromEntries(
+      t.mayRequire.flatMap((r) => (told.has(r.type) ? [[nameOf(catalog, r.type), phaseWord(r.phase)]] : [])),
+    ),
+    support: clauses(t.support),
+    gate: clauses(t.gate),
+  })
+  return Object.fromEntries(catalog.types.flatMap((t, i) => (told.has(i) ? [[t.name, type(t)]] : [])))
+}
+
+const fieldValue = (field: PayloadField) => ({
+  type: field.kind,
+  description: field.description,
+  unit: field.unit,
+  min: field.min,
+  max: field.max,
+  max_length: field.maxLength,
+  values: field.values,
+  optional: field.optional || undefined,
+})
 
 /** What has no room in its message, in words; undefined where all has. */
 export function excessOf(
   catalog: Catalog,
 ): { readonly section: 'components' | 'state'; readonly problem: string } | undefined {
-  const bytes = bytesOf(catalogValue(catalog, '0'.repeat(64)))
-  if (bytes > MESSAGE_BYTES_MAX) {
+  const environment = '0'.repeat(64)
+  const messages: readonly (readonly [topic: string, value: unknown])[] = [
+    ['catalog', catalogValue(catalog, environment)],
+    ...catalog.agents.map(
+      (agent) => [`catalog/${agent.name}`, agentCatalogValue(catalog, agent, environment)] as const,
+    ),
+  ]
+  for (const [topic, value] of messages) {
+    const bytes = bytesOf(value)
+    if (bytes <= MESSAGE_BYTES_MAX) continue
     const how = 'shorten descriptions and clauses, or declare fewer types'
     return {
       section: 'components',
-      problem: `make a \`catalog\` message of ${bytes} bytes, at most ${MESSAGE_BYTES_MAX}: ${how}`,
+      problem: `make a \`${topic}\` message of ${bytes} bytes, at most ${MESSAGE_BYTES_MAX}: ${how}`,
     }
   }
   const state = catalog.fields.filter(({ declared }) => declared).reduce((sum, field) => sum + widest(field), 0)

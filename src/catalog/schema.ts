@@ -49,7 +49,7 @@ const field = z.strictObject({
   retained: z.enum(['allowed', 'refused']).default('refused'),
 })
 
-const about = { optional: z.boolean().default(false) }
+const about = { description: z.string().optional(), optional: z.boolean().default(false) }
 const bounds = { unit: z.string().optional(), min: z.number().optional(), max: z.number().optional(), ...about }
 
 const payloadField = z.discriminatedUnion('type', [

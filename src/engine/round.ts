@@ -9,6 +9,7 @@ import type { Flight } from './dispatch/flight.ts'
 import { Admission } from './intake/admission.ts'
 import { Consents } from './operator/consent.ts'
 import type { Control } from './operator/control.ts'
+import { Grounds } from './plan/grounds.ts'
 import { Ledger } from './plan/lifecycle.ts'
 import type { Publisher } from './plan/publisher.ts'
 import { SnapshotSchedule } from './plan/snapshot.ts'
@@ -41,6 +42,8 @@ export interface Lasting {
   readonly silence: Silence
   /** What its parameters speak against setpoints; undefined where nothing does. */
   readonly preflight: () => string | undefined
+  /** What it says itself against arming. */
+  readonly objections: () => string | undefined
 }
 
 export interface Round {
@@ -69,7 +72,8 @@ export function beginRound(lasting: Lasting, before?: Takeover): Round {
   const acks = new Acknowledgements()
   const consents = new Consents(core)
   const flight: Flight = { catalog, core, port, view, takeover, silence, acks, consents, policy, preflight }
-  const ledger = new Ledger(session, control, publisher)
+  const grounds = new Grounds(catalog, core, lasting.objections)
+  const ledger = new Ledger(session, control, publisher, grounds)
   const aftermath = new Aftermath(flight, session, publisher)
   const dispatch = new Dispatch(flight, control, ledger, aftermath, publisher)
   const admission = new Admission(session, control, ledger, dispatch, publisher)

@@ -7,13 +7,14 @@
 import { createHash } from 'node:crypto'
 import { Phase, Reason } from '../../build/abi.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { catalogValue, MESSAGE_BYTES_MAX } from '../catalog/published.ts'
+import { agentCatalogValue, catalogValue, MESSAGE_BYTES_MAX } from '../catalog/published.ts'
 import type { CoreFactory } from '../core/core.ts'
 import type { Report } from '../telemetry/report.ts'
 import type { Owed } from './dispatch/aftermath.ts'
 import { readContext } from './operator/context.ts'
 import { Control } from './operator/control.ts'
-import { type Order, readOrder } from './operator/operator.ts'
+import { type Order, orderWords, readOrder, sayerOf } from './operator/operator.ts'
+import { READY } from './plan/grounds.ts'
 import { fitted } from './plan/message.ts'
 import type { Instance } from './plan/plan.ts'
 import { type LogEvent, Publisher } from './plan/publisher.ts'
@@ -21,6 +22,7 @@ import { snapshotValue } from './plan/snapshot.ts'
 import type { Acknowledgement, Journal, JournalEntry, Port, Publication } from './port.ts'
 import { beginRound, type Round } from './round.ts'
 import type { Policy } from './rules/policy.ts'
+import { Objections } from './vehicle/objection.ts'
 import { Silence } from './vehicle/silence.ts'
 import { Stall } from './vehicle/stall.ts'
 import type { Takeover } from './vehicle/takeover.ts'
@@ -77,6 +79,7 @@ export class Runtime {
   readonly #stall = new Stall()
   #asked_ms = Number.NEGATIVE_INFINITY
   readonly #silence: Silence
+  readonly #objections = new Objections()
   #round: Round
   #identity: { readonly system: number; readonly component: number } | undefined
   #stopping = false
@@ -166,6 +169,13 @@ export class Runtime {
     })
   }
 
+  /** What the autopilot says against arming, in its own words: the detail of what is refused because it is not ready has it. */
+  objects(words: string, now_ms: number): Publication[] {
+    return this.#step(now_ms, () => {
+      if (this.#objections.say(words, now_ms)) this.#publisher.log('info', 'autopilot objects to arming', { words })
+    })
+  }
+
   /** Something about the vehicle that people should know: a notice, and nothing else. */
   warn(kind: string, text: string, now_ms: number, severity = 'warning'): Publication[] {
     return this.#step(now_ms, () => this.#publisher.notice(undefined, { kind, severity, text }))
@@ -212,8 +222,9 @@ export class Runtime {
     return this.#step(now_ms, () => {
       const { session, flight } = this.#round
       const order = readOrder(this.#catalog, session, this.#control, flight.consents, { verb, bytes, retained })
-      if (typeof order === 'object') this.#obey(order, now_ms)
-      else this.#refuse('operator', verb, order)
+      const by = sayerOf(bytes)
+      if (typeof order === 'object') this.#obey(order, by, now_ms)
+      else this.#refuse('operator', verb, order, by)
     })
   }
 
@@ -226,8 +237,8 @@ export class Runtime {
   }
 
   /** What a trusted person said and the engine does not take is told to people, under the topic on which it came. */
-  #refuse(kind: 'context' | 'operator', name: string, why: string): void {
-    this.#publisher.log('warn', `${kind} refused`, { name, why })
+  #refuse(kind: 'context' | 'operator', name: string, why: string, by?: string): void {
+    this.#publisher.log('warn', `${kind} refused`, { name, why, by })
     this.#publisher.notice(undefined, { kind, severity: 'warning', text: `${kind}/${name} refused: ${why}` })
   }
 
@@ -303,7 +314,8 @@ export class Runtime {
     aftermath.settle(now_ms) // `then` is decided last
     if (dispatch.leases.length === 0) aftermath.restOnGround(now_ms)
     this.#control.judgeJournal(now_ms)
-    dispatch.enforcement?.judgeFinished(now_ms)
+    const finished = ledger.finished()
+    dispatch.enforcement?.judgeFinished(finished, now_ms)
     ledger.tidy(now_ms)
     if (schedule.isDue(now_ms)) this.#takeSnapshot(now_ms)
   }
@@ -334,7 +346,8 @@ export class Runtime {
 
   #observe(field: number, value: number, received_ms: number, now_ms: number): void {
     const { core } = this.#round.session
-    const { continuous, declared } = this.#catalog.fields[field]!
+    const { name, continuous, declared } = this.#catalog.fields[field]!
+    if (name === READY && value === 1) this.#objections.clear()
     if (continuous || !declared) return core.observe(field, value, received_ms)
     const before = core.read(field, now_ms).version
     core.observe(field, value, received_ms)
@@ -343,8 +356,8 @@ export class Runtime {
     this.#round.changed = true
   }
 
-  #obey(order: Order, now_ms: number): void {
-    this.#publisher.log('info', 'order', { verb: order.verb })
+  #obey(order: Order, by: string | undefined, now_ms: number): void {
+    this.#publisher.log('info', 'order', { ...orderWords(order), by })
     switch (order.verb) {
       case 'pause':
         this.#control.pause()
@@ -391,6 +404,7 @@ export class Runtime {
         identity: this.#identity,
         silence: this.#silence,
         preflight: () => this.#preflight,
+        objections: () => this.#objections.words,
       },
       before,
     )
@@ -406,6 +420,8 @@ export class Runtime {
     const goesOn = why !== 'reboot' || owed.length > 0
     for (const speaker of session.speakers.values()) speaker.plan?.obligations.closeAll('ended')
     for (const instance of ledger.live) this.#lastWord(instance)
+    ledger.endSession()
+    if (why === 'reboot') this.#objections.clear()
     this.#round = this.#begin(goesOn ? flight.takeover : undefined)
     this.#round.orphanJudged = why === 'reboot'
     this.#round.aftermath.owe(owed)
@@ -428,6 +444,7 @@ export class Runtime {
     instance.phase = !crossed ? Phase.blocked : intents.isOpen(instance) ? Phase.uncertain : Phase.failed
     intents.doubt(instance)
     this.#publisher.outcome(instance, Reason.session_changed, undefined)
+    instance.plan.ended(instance, Reason.session_changed, undefined)
   }
 
   // What is retained on the broker
@@ -437,6 +454,9 @@ export class Runtime {
     const { version } = this.#options
     this.#publisher.publish('status', { v: 1, status: 'online', session, environment, version }, true)
     this.#publisher.publish('catalog', catalogValue(this.#catalog, environment), true)
+    for (const agent of this.#catalog.agents) {
+      this.#publisher.publish(`catalog/${agent.name}`, agentCatalogValue(this.#catalog, agent, environment), true)
+    }
   }
 
   /**

@@ -28,7 +28,7 @@ export function readPayload(
     }
     present++
     const slot = readField(value, field)
-    if (slot === undefined) return { field: field.name, problem: `must be ${expected(field)}` }
+    if (slot === undefined) return { field: field.name, problem: `must be ${expected(field, value)}` }
     if (typeof slot === 'string') textBytes += Buffer.byteLength(slot)
     if (textBytes > PAYLOAD_BYTES_MAX) {
       return { field: field.name, problem: `more than ${PAYLOAD_BYTES_MAX} bytes of text in all` }
@@ -60,10 +60,10 @@ function readField(value: number | boolean | string, field: PayloadField): SlotV
   }
 }
 
-function expected(field: PayloadField): string {
+function expected(field: PayloadField, value: number | boolean | string): string {
   switch (field.kind) {
     case 'number':
-      return 'a number'
+      return typeof value === 'number' ? 'a finite number, or an integer within 2^53-1' : 'a number'
     case 'integer':
       return 'an integer within 2^53-1'
     case 'boolean':

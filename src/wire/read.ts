@@ -14,7 +14,7 @@ const OPTIONS: Options & { int64AsNumber: boolean } = { useRecords: false, mapsA
 
 /**
  * One map within the profile and at most `bytes_max` long; otherwise what is wrong and at which byte. Never throws.
- * `measure` is taken by `checkProfile` on its way.
+ * `measure` is taken by `checkProfile` on its way; a misfit number that it found is NaN.
  */
 export function read(
   bytes: Uint8Array,
@@ -26,8 +26,22 @@ export function read(
   if (problem !== undefined) return problem
   try {
     // A fresh decoder each time: nothing that a message could define outlives it.
-    return { map: new Decoder(OPTIONS).decode(bytes) }
+    return { map: new Decoder(OPTIONS).decode(mended(bytes, measure?.misfits ?? [])) }
   } catch (error) {
     return { offset: 0, problem: String(error) }
   }
+}
+
+const NAN = Uint8Array.of(0xf9, 0x7e, 0x00)
+
+/** The same message with NaN for each misfit number: no decoder sees an integer of 60,000 bytes. */
+function mended(bytes: Uint8Array, misfits: Measure['misfits']): Uint8Array {
+  if (misfits.length === 0) return bytes
+  const parts: Uint8Array[] = []
+  let from = 0
+  for (const { start, end } of misfits) {
+    parts.push(bytes.subarray(from, start), NAN)
+    from = end
+  }
+  return Buffer.concat([...parts, bytes.subarray(from)])
 }

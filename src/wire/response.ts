@@ -27,7 +27,7 @@ export interface Component {
   readonly requires: readonly string[]
 }
 
-/** The present fields by name; the catalog gives them their types (`payload.ts`). */
+/** The present fields by name; the catalog gives them their types (`payload.ts`). NaN is a number beyond the profile. */
 export type Payload = ReadonlyMap<string, number | boolean | string>
 
 /** What an unreadable response says of itself, as far as that has the right form: for its verdict only. */

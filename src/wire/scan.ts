@@ -16,12 +16,17 @@ export interface ProfileProblem {
   readonly problem: string
 }
 
-/** A key whose values are measured on the way, in maps with so many maps and arrays around their values. */
+/**
+ * A key whose values are measured on the way, in maps with so many maps and arrays around their values. A number that stands
+ * directly in such a value and does not keep the profile is no problem of the message: where it stands is said here.
+ */
 export class Measure {
   readonly key: Buffer
   readonly depth: number
   /** Of the longest such value. */
   bytes = 0
+  /** Where each misfit number begins and ends: not finite, or an integer beyond 2^53-1, of any length. */
+  readonly misfits: { readonly start: number; readonly end: number }[] = []
 
   constructor(key: string, depth: number) {
     this.key = Buffer.from(key)
@@ -47,6 +52,11 @@ const ARRAY = 4
 const MAP = 5
 const TAG = 6
 
+/** Says of what follows that it is CBOR. */
+const SELF_DESCRIBED = 55799
+/** JSON begins so, behind a byte order mark and white space. */
+const JSON_BEGINS = /^\s*[{[]/
+
 /** Up to so many keys of a map are compared with each other where they stand; more of them in a set. */
 const PAIRWISE_MAX = 8
 
@@ -62,6 +72,8 @@ class Scan {
   private problem: ProfileProblem | undefined
   /** Argument of the head read last: a number's value, or a count. Beyond 2^53 it is inexact, and refused. */
   private argument = 0
+  /** Depth of the values of the map that is being measured; 0 where none is. */
+  private measured = 0
 
   constructor(bytes: Uint8Array, measure: Measure | undefined) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -70,7 +82,8 @@ class Scan {
 
   message(): ProfileProblem | undefined {
     if (this.bytes.length === 0) this.fail(0, 'no bytes')
-    else if (this.bytes[0]! >> 5 !== MAP) this.fail(0, 'not a map')
+    else if (this.bytes[0]! >> 5 === TAG) this.tag(0)
+    else if (this.bytes[0]! >> 5 !== MAP) this.fail(0, `not a map${this.likeness()}`)
     else {
       const end = this.item(0, 0)
       if (end !== FAILED && end < this.bytes.length) this.fail(end, `${this.bytes.length - end} bytes after the map`)
@@ -83,25 +96,58 @@ class Scan {
     return FAILED
   }
 
+  /** What a message that is no CBOR map may be instead. */
+  private likeness(): string {
+    const begins = this.bytes.toString('utf8', 0, 64).replace(/^\ufeff/, '')
+    return JSON_BEGINS.test(begins) ? ': it looks like JSON, and CBOR is meant' : ''
+  }
+
+  private tag(at: number): typeof FAILED {
+    if (this.head(at) === FAILED) return FAILED
+    const what = this.argument === SELF_DESCRIBED ? ' (self-described CBOR)' : ''
+    return this.fail(at, `tag ${this.argument}${what}: nothing may be tagged`)
+  }
+
   private item(at: number, depth: number): number {
     if (at >= this.bytes.length) return this.fail(at, 'ends in the middle')
     const major = this.bytes[at]! >> 5
     if (major === BYTES) return this.fail(at, 'a byte string')
-    if (major === TAG) return this.fail(at, 'a tag')
-    if (major > TAG) return this.simple(at)
+    if (major === TAG) return depth === this.measured ? this.bignum(at) : this.tag(at)
+    if (major > TAG) return this.simple(at, depth)
     const behind = this.head(at)
     if (behind === FAILED) return FAILED
     switch (major) {
       case UNSIGNED:
-        return this.argument <= Number.MAX_SAFE_INTEGER ? behind : this.fail(at, 'an integer above 2^53-1')
+        if (this.argument <= Number.MAX_SAFE_INTEGER) return behind
+        return this.misfit(at, behind, depth, 'an integer above 2^53-1')
       case NEGATIVE: // -1 - argument
-        return this.argument < Number.MAX_SAFE_INTEGER ? behind : this.fail(at, 'an integer below -(2^53-1)')
+        if (this.argument < Number.MAX_SAFE_INTEGER) return behind
+        return this.misfit(at, behind, depth, 'an integer below -(2^53-1)')
       case TEXT:
         return this.text(at, behind)
       default:
         if (depth === DEPTH_MAX) return this.fail(at, `nested deeper than ${DEPTH_MAX}`)
         return major === ARRAY ? this.array(at, behind, depth + 1) : this.map(at, behind, depth + 1)
     }
+  }
+
+  /** A number beyond the profile: it costs the message, or, where that is measured, only what it stands in. */
+  private misfit(at: number, behind: number, depth: number, problem: string): number {
+    if (depth !== this.measured) return this.fail(at, problem)
+    this.measure!.misfits.push({ start: at, end: behind })
+    return behind
+  }
+
+  /** Tags 2 and 3 over a byte string: how other encoders write an integer of more than 64 bits. */
+  private bignum(at: number): number {
+    const tag = this.bytes[at]! & 0x1f
+    const start = at + 1
+    const isBignum = (tag === 2 || tag === 3) && start < this.bytes.length && this.bytes[start]! >> 5 === BYTES
+    if (!isBignum) return this.tag(at)
+    const behind = this.head(start)
+    if (behind === FAILED) return FAILED
+    if (this.argument > this.bytes.length - behind) return this.fail(start, 'ends in the middle')
+    return this.misfit(at, behind + this.argument, this.measured, '')
   }
 
   /** Reads initial byte and argument, in any width. */
@@ -161,10 +207,13 @@ class Scan {
       if (seen === undefined ? this.isAgain(depth, i, key, value) : isIn(seen, this.textOf(key, value))) {
         return this.fail(next, `duplicate key ${quoted(this.textOf(key, value))}`)
       }
+      const { measure } = this
+      const isMeasured = measure?.depth === depth && this.isSame(key, value, measure.key, 0, measure.key.length)
+      if (isMeasured) this.measured = depth + 1
       next = this.item(value, depth)
       if (next === FAILED) return FAILED
-      const { measure } = this
-      if (measure?.depth === depth && this.isSame(key, value, measure.key, 0, measure.key.length)) {
+      if (isMeasured) {
+        this.measured = 0
         measure.bytes = Math.max(measure.bytes, next - value)
       }
     }
@@ -193,7 +242,7 @@ class Scan {
   }
 
   /** Booleans, null and finite floats. */
-  private simple(at: number): number {
+  private simple(at: number, depth: number): number {
     const info = this.bytes[at]! & 0x1f
     if (info >= 20 && info <= 22) return at + 1
     if (info === 23) return this.fail(at, 'undefined')
@@ -205,7 +254,7 @@ class Scan {
       info === 25
         ? (this.bytes[at + 1]! & 0x7c) !== 0x7c
         : Number.isFinite(info === 26 ? this.bytes.readFloatBE(at + 1) : this.bytes.readDoubleBE(at + 1))
-    return finite ? behind : this.fail(at, 'a number that is not finite')
+    return finite ? behind : this.misfit(at, behind, depth, 'a number that is not finite')
   }
 }
 

@@ -2,7 +2,7 @@
 // but that very answer flies it (PROTOCOL 10).
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connectGround, type Ground } from '../../companion/commands/ground.ts'
+import { connectGround, decode, type Ground } from '../../companion/commands/ground.ts'
 import { operator, type Verb } from '../../companion/commands/operator.ts'
 import {
   type Agent,
@@ -173,6 +173,6 @@ describe('halo operator', () => {
     await agent.say('control', encode({ v: 1 }), true)
     expect(await order('pause')).toMatchObject({ code: 0 })
     expect(agent.control!.paused).toBe(true)
-    expect(spoken.at(-1)!.bytes).toEqual(encode({ v: 1 }))
+    expect(decode(spoken.at(-1)!.bytes)).toEqual({ v: 1, by: expect.stringMatching(/.@./) })
   })
 })

@@ -106,6 +106,8 @@ describe.skipIf(skipped)('behind mutual TLS', () => {
     const topics = new Set(planner.heard.map(({ topic }) => topic))
     expect([...topics].sort()).toEqual([
       'catalog',
+      'catalog/planner',
+      'end/planner',
       'notice',
       'outcome/planner',
       'snapshot',
@@ -204,7 +206,7 @@ describe.skipIf(skipped)('behind mutual TLS', () => {
     const news = (topic: string): Value | undefined =>
       watch.heard.slice(before).find((m) => m.topic === topic && m.value.status !== 'offline')?.value
     await until('`online`', () => news('status'))
-    for (const topic of ['catalog', 'control', 'snapshot']) await until(topic, () => news(topic))
+    for (const topic of ['catalog', 'catalog/planner', 'control', 'snapshot']) await until(topic, () => news(topic))
     expect(watch.unprofiled).toEqual([])
   })
 })

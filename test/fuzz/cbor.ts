@@ -21,15 +21,18 @@ const wordsOf = (detail: string): string =>
     .replaceAll(/"(\\.|[^"\\])*"/g, '""')
     .replace(/^byte \d+: /, '')
     .replaceAll(/\[\d+\]/g, '[]')
+    .replace(/^tag \d+/, 'tag')
     .replaceAll(/\b\d+ (?=bytes|components|prerequisites)/g, '')
 
 const PROFILE = [
   'no bytes',
   'not a map',
+  'not a map: it looks like JSON, and CBOR is meant',
   'bytes after the map',
   'ends in the middle',
   'a byte string',
-  'a tag',
+  'tag: nothing may be tagged',
+  'tag (self-described CBOR): nothing may be tagged',
   'an integer above 2^53-1',
   'an integer below -(2^53-1)',
   'nested deeper than 16',
@@ -76,6 +79,7 @@ const PAYLOAD = [
   'missing',
   'no such field',
   'must be a number',
+  'must be a finite number, or an integer within 2^53-1',
   'must be an integer within 2^53-1',
   'must be true or false',
   'must be a text',
@@ -89,7 +93,8 @@ function judge({ bytes, value, isBroken, isResponse }: Packet): { said: string[]
   const problem = checkProfile(bytes)
   const got = read(bytes)
   const heard = readResponse(bytes)
-  const truth = reading(bytes)
+  const truth = reading(bytes, 'message')
+  const told = reading(bytes, 'response')
   const isSmall = bytes.length <= RESPONSE_BYTES_MAX
 
   if (truth === undefined ? problem === undefined : problem !== undefined)
@@ -102,16 +107,16 @@ function judge({ bytes, value, isBroken, isResponse }: Packet): { said: string[]
   if ('map' in got && !isDeepStrictEqual(got.map, truth!.map)) flaw('read other than cborg reads it')
   if ('map' in got && value !== undefined && !isDeepStrictEqual(got.map, value)) flaw('read other than it was written')
 
-  const form = !isSmall ? 'too_large' : truth === undefined ? 'malformed' : formOf(truth)
+  const form = !isSmall ? 'too_large' : told === undefined ? 'malformed' : formOf(told)
   if (!('response' in heard)) {
     if (isResponse) flaw(`refused a response: ${heard.detail}`)
     if (heard.reason !== form) flaw(`${heard.reason} (${heard.detail}), but it is: ${form}`)
     for (const [key, claim] of Object.entries(heard.claimed ?? {}))
-      if (truth?.map.get(key) !== claim) flaw(`claims ${key}`)
+      if (told?.map.get(key) !== claim) flaw(`claims ${key}`)
     return { said: [wordsOf(heard.detail)], accepted: 0 }
   }
   if (form !== 'response') flaw(`a response, but it is: ${form}`)
-  if (!isWhatIsSaid(heard.response, truth!.map)) flaw('a response other than was said')
+  if (!isWhatIsSaid(heard.response, told!.map)) flaw('a response other than was said')
   return {
     said: ['a response', ...heard.response.components.map(({ payload }) => judgePayload(payload, flaw))],
     accepted: 1,

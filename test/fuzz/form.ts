@@ -96,7 +96,7 @@ export function slotsOf(payload: Payload): readonly unknown[] | undefined {
   const { lat, count, on, text, mode } = fields
   const isTyped =
     Object.keys(fields).every((name) => ['lat', 'count', 'on', 'text', 'mode'].includes(name)) &&
-    typeof lat === 'number' &&
+    Number.isFinite(lat) &&
     (count === undefined || Number.isSafeInteger(count)) &&
     (on === undefined || typeof on === 'boolean') &&
     (text === undefined || typeof text === 'string') &&

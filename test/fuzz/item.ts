@@ -207,6 +207,7 @@ const WRONG: Readonly<Record<string, (chance: Chance) => Raw>> = {
         [0xd9, 0xdf, 0xff, 0x81, 0],
         [0xd9, 0x01, 0x02, 0x80],
         [0xdb, 0, 0, 0, 0, 0, 0, 0, 4, 0x80],
+        [0xd9, 0xd9, 0xf7, 0],
       ]),
     ),
   'byte string': (chance) => new Raw(...chance.pick([[0x40], [0x41, 0x61], [0x58, 1, 0], [0x5a, 0, 0, 0, 0]])),
@@ -253,6 +254,15 @@ const WRONG: Readonly<Record<string, (chance: Chance) => Raw>> = {
   },
 }
 
+/** A number that no payload has, and that costs no more than its component. */
+export function drawMisfit(chance: Chance): Raw {
+  const kinds = ['not finite', 'integer beyond 2^53-1', 'bignum'] as const
+  const kind = chance.pick(kinds)
+  if (kind !== 'bignum') return WRONG[kind]!(chance)
+  const length = chance.pick([0, 1, 9, 23])
+  return new Raw(chance.pick([0xc2, 0xc3]), 0x40 | length, ...chance.bytes(length))
+}
+
 /** Keys that the profile does not have; the value is theirs. */
 const WRONG_KEY: Readonly<Record<string, (chance: Chance) => Raw>> = {
   'key not a text': (chance) =>
@@ -267,7 +277,12 @@ const WRONG_MESSAGE: Readonly<Record<string, (good: Uint8Array, chance: Chance) 
   'bytes behind': (good, chance) => Uint8Array.from([...good, ...chance.bytes(chance.int(1, 5))]),
   'cut short': (good, chance) => good.subarray(0, chance.int(0, good.length - 1)),
   'not a map': (good, chance) =>
-    chance.happens(0.5) ? Uint8Array.from([chance.pick([0x81, 0xc0, 0xd8, 0x9f]), ...good]) : Uint8Array.of(0xf6),
+    chance.pick([
+      Uint8Array.from([chance.pick([0x81, 0xc0, 0xd8, 0x9f]), ...good]),
+      Uint8Array.of(0xf6),
+      Uint8Array.from([0xd9, 0xd9, 0xf7, ...good]),
+      Buffer.from(chance.pick(['{"v": 1}', ' [', '\ufeff\n{'])),
+    ]),
 }
 
 const DUPLICATE = 'duplicate key'

@@ -2,7 +2,19 @@
 
 import { RESPONSE_BYTES_MAX } from '../../build/abi.ts'
 import type { Chance } from '../simulation/chance.ts'
-import { broken, DEFECTS, drawMap, drawNumber, drawText, Entries, type Item, meaning, Raw, write } from './item.ts'
+import {
+  broken,
+  DEFECTS,
+  drawMap,
+  drawMisfit,
+  drawNumber,
+  drawText,
+  Entries,
+  type Item,
+  meaning,
+  Raw,
+  write,
+} from './item.ts'
 
 export interface Packet {
   readonly made: string
@@ -95,6 +107,14 @@ function drawMisshapen(chance: Chance): Entries {
   return entries({ ...response, components: [entries(drawComponent(chance)), entries(component)] })
 }
 
+/** A response but for numbers in one payload, or one more beside it. */
+function drawMisfits(chance: Chance): Entries {
+  const fields: [string, Item][] = [['lat', drawMisfit(chance)]]
+  if (chance.happens(0.3)) fields.push([chance.pick(['count', 'on', 'mode', 'other']), drawMisfit(chance)])
+  const misfit = entries({ ...drawComponent(chance), payload: new Entries(fields) })
+  return entries({ ...drawResponse(chance), components: [entries(drawComponent(chance)), misfit] })
+}
+
 /** At a bound of PROTOCOL 4, or one beyond it. */
 function drawLarge(chance: Chance): Uint8Array {
   const beyond = chance.int(0, 1)
@@ -185,6 +205,7 @@ export function drawPacket(chance: Chance): Packet {
   if (roll < 650) {
     return { made: 'a response', bytes: write(response, chance), value: meaning(response), isResponse: true }
   }
+  if (roll < 680) return { made: 'misfit numbers', bytes: write(drawMisfits(chance), chance), isResponse: true }
   if (roll < 800) {
     const misshapen = drawMisshapen(chance)
     return { made: 'misshapen', bytes: write(misshapen, chance), value: meaning(misshapen) }

@@ -186,7 +186,8 @@ export class Companion {
       version: 'simulation',
       log: (event) => {
         if (event.event === 'new session') this.#renewed = String(event.why)
-        if (event.event !== 'component lost') around.note(() => `log ${JSON.stringify(event)}`)
+        if (event.event !== 'component lost' && event.event !== 'judged')
+          around.note(() => `log ${JSON.stringify(event)}`)
       },
     })
     const runtime = this.#runtime

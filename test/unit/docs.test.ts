@@ -9,6 +9,7 @@ import { ardupilotCopter } from '../../src/autopilot/ardupilot-copter.ts'
 import { px4Multirotor } from '../../src/autopilot/px4-multirotor.ts'
 import { CatalogError, type Problem } from '../../src/catalog/catalog.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
+import { REMEDIES } from '../../src/catalog/remedy.ts'
 import { loadCore } from '../../src/core/wasm.ts'
 import { readResponse } from '../../src/wire/response.ts'
 import { encode } from '../../src/wire/write.ts'
@@ -39,6 +40,12 @@ const after = (text: string, heading: string): string => {
 test('every reason word stands once in the table of PROTOCOL 14, and no other', () => {
   const words = rows(after(protocol, '## 14.')).map(([word]) => word!)
   expect([...words.slice(1)].sort()).toEqual(Object.keys(Reason).sort())
+})
+
+test('what the catalog tells agents to do about a reason is what the table says', () => {
+  const table = [...after(protocol, '## 14.').matchAll(/^\| `(\w+)` \| [^|]* \| (.*) \|$/gm)]
+  const said = new Map(table.map(([, word, what]) => [word, what]))
+  for (const [word, remedy] of Object.entries(REMEDIES)) expect(said.get(word), word).toBe(remedy)
 })
 
 test('every field of the profile stands in the catalog manual, with its type, unit and age', () => {
@@ -112,7 +119,19 @@ const examples = after(protocol, '## 12.')
   )
 
 /** Every path of keys; an array counts as its elements, a map by names as its values. */
-const BY_NAME = new Set(['state', 'versions', 'agents', 'types', 'clauses', 'may_require', 'footprint', 'fields'])
+const BY_NAME = new Set([
+  'state',
+  'ends',
+  'versions',
+  'agents',
+  'types',
+  'support',
+  'gate',
+  'reasons',
+  'may_require',
+  'footprint',
+  'fields',
+])
 function shape(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((element) => shape(element, path))
   if (typeof value !== 'object' || value === null) return [path]

@@ -4,6 +4,7 @@ import { Phase, Reason, ReasonWords } from '../../../build/abi.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { MESSAGE_BYTES_MAX } from '../../catalog/published.ts'
 import type { Admitted, Candidate } from '../../core/core.ts'
+import type { Payload } from '../../wire/response.ts'
 import { bytesOf } from '../../wire/write.ts'
 import type { Dispatch } from '../dispatch/dispatch.ts'
 import type { Control } from '../operator/control.ts'
@@ -13,7 +14,7 @@ import { clipped } from '../plan/message.ts'
 import { type Member, type Obligation, Obligations } from '../plan/obligation.ts'
 import { type Instance, isEnded, isLive, Plan } from '../plan/plan.ts'
 import type { Publisher } from '../plan/publisher.ts'
-import { detailWords } from '../plan/wording.ts'
+import { conditionText, detailWords } from '../plan/wording.ts'
 import type { Session } from '../session.ts'
 import { ask, type Question } from './batch.ts'
 import { type Accepted, judgeWhole, type Refused, wireDigest } from './reception.ts'
@@ -50,8 +51,9 @@ export class Admission {
     const left = (this.#session.speakers.get(agent)?.refusals ?? this.#strangers).take(now_ms)
     if (left < 0) return
     const muted = left === 0 ? true : undefined
-    this.#publisher.log('warn', 'response refused', { agent, reason, detail, muted })
-    const [v, digest, at, accepted] = [1, wireDigest(packet), this.#publisher.wall(), false]
+    const digest = wireDigest(packet)
+    this.#publisher.log('warn', 'response refused', { agent, response, generation, digest, reason, detail, muted })
+    const [v, at, accepted] = [1, this.#publisher.wall(), false]
     const words = detail && clipped(detail)
     const value = { v, response, digest, generation, at, accepted, reason, detail: words, muted, components: [] }
     this.#publisher.publish(`verdict/${agent}`, value)
@@ -70,28 +72,42 @@ export class Admission {
     this.#ledger.drop(accepted.spare)
     const question = ask(this.#catalog, this.#control, accepted, plan)
     const admitted = this.#session.core.admit(question.batch, now_ms)
+    const details: (string | undefined)[] = []
     const obligations = new Map<number, string>()
     try {
       this.#retain(accepted, plan, question, admitted, now_ms)
-      this.#oblige(accepted, plan, question, admitted, obligations, now_ms)
+      for (const [i, loss] of admitted.entries()) {
+        details.push(this.#words(i, response.components[i]!.requires, question, loss, now_ms))
+      }
+      this.#oblige(accepted, plan, question, admitted, details, obligations, now_ms)
     } finally {
       // Also when the core traps on the way: what it has retained was told of, and its last word is still to come.
-      this.#tell(accepted, plan, question, admitted, obligations, place)
+      this.#tell(accepted, plan, admitted, details, obligations, place)
     }
   }
 
   #tell(
     accepted: Accepted,
     plan: Plan,
-    question: Question,
     admitted: readonly Admitted[],
+    details: readonly (string | undefined)[],
     obligations: ReadonlyMap<number, string>,
     place: number,
   ): void {
     const { speaker, response, packet } = accepted
-    const components = response.components.map(({ id }, i) =>
-      this.#decision(id, i, accepted, question, admitted, obligations),
-    )
+    const components = response.components.map(({ id }, i): Decision => {
+      const { reason, cause, sequence } = admitted[i]!
+      if (reason === Reason.none) return { id, decision: 'retained', sequence }
+      const detail = details[i]
+      return {
+        id,
+        decision: 'withheld',
+        reason: ReasonWords[reason],
+        detail: detail === undefined ? undefined : clipped(detail),
+        cause: cause < 0 ? undefined : response.components[cause]!.id,
+        obligation: obligations.get(i),
+      }
+    })
     const value = {
       v: 1,
       response: response.response,
@@ -102,36 +118,52 @@ export class Admission {
       accepted: true,
       components,
     }
+    const whole = [...components] // some of their details may have no room in the message
+    this.#publisher.afterwards(() => this.#record(accepted, plan, whole))
     const verdict = { topic: `verdict/${speaker.agent.name}`, retain: false, value: withoutExcess(value) }
     this.#publisher.insert(place, verdict)
     speaker.remember(packet, verdict)
   }
 
-  #decision(
-    id: string,
+  /** A withheld component's detail. Admission names a prerequisite by its position; the gate does it by its sequence. */
+  #words(
     i: number,
-    { response }: Accepted,
+    requires: readonly string[],
     question: Question,
-    admitted: readonly Admitted[],
-    obligations: ReadonlyMap<number, string>,
-  ): Decision {
-    const { reason, cause, sequence } = admitted[i]!
-    if (reason === Reason.none) return { id, decision: 'retained', sequence }
-    const detail = this.#words(i, response.components[i]!.requires, question, admitted[i]!)
-    return {
-      id,
-      decision: 'withheld',
-      reason: ReasonWords[reason],
-      detail: detail === undefined ? undefined : clipped(detail),
-      cause: cause < 0 ? undefined : response.components[cause]!.id,
-      obligation: obligations.get(i),
-    }
+    { reason, detail }: Admitted,
+    now_ms: number,
+  ): string | undefined {
+    if (reason === Reason.none) return undefined
+    const { type, payload } = question.batch.candidates[i]!
+    const is = this.#catalog.types[type]!
+    const grounds = (clause: number) => this.#ledger.grounds.of(type, clause, payload, now_ms)
+    return question.problems[i] ?? detailWords(this.#catalog, is, reason, detail, (at) => requires[at], grounds)
   }
 
-  /** A withheld component's detail. Admission names a prerequisite by its position; the gate does it by its sequence. */
-  #words(i: number, requires: readonly string[], question: Question, { reason, detail }: Admitted): string | undefined {
-    const type = this.#catalog.types[question.batch.candidates[i]!.type]!
-    return question.problems[i] ?? detailWords(this.#catalog, type, reason, detail, (position) => requires[position])
+  /** For an investigation: each decision beside what was judged, in lines that a journal takes whole. */
+  #record({ speaker, response }: Accepted, plan: Plan, decisions: readonly Decision[]): void {
+    const { snapshot, generation } = response
+    const about = { agent: speaker.agent.name, plan: plan.name, response: response.response, generation, snapshot }
+    let components: unknown[] = []
+    let bytes = 0
+    const tell = (): void => {
+      if (components.length > 0) this.#publisher.log('info', 'judged', { ...about, components })
+      components = []
+      bytes = 0
+    }
+    for (const [i, { type, payload, requires }] of response.components.entries()) {
+      const judged = {
+        ...decisions[i]!,
+        type: clipped(type),
+        payload: payloadWords(payload),
+        requires: requires.map((id) => clipped(id)),
+      }
+      const more = bytesOf(judged)
+      if (bytes + more > LINE_BYTES_MAX) tell()
+      components.push(judged)
+      bytes += more
+    }
+    tell()
   }
 
   #newPlan(speaker: Speaker, response: string): Plan {
@@ -213,7 +245,10 @@ export class Admission {
     for (const dependent of dependents) this.#ledger.block(dependent, Reason.prerequisite_failed, old.id)
     const into = plan.obligations.covering(old.id, old.type)[0] ?? plan.obligations.first
     if (into !== undefined) widened.set(into, [...(widened.get(into) ?? []), ...dependents])
-    else this.#ledger.oblige(plan, old, Reason.superseded, undefined, dependents, now_ms)
+    else {
+      const grounded = { reason: Reason.superseded, words: undefined, condition: undefined }
+      this.#ledger.oblige(plan, old, grounded, dependents, now_ms)
+    }
   }
 
   /** Roots of losses open obligations, with what fell because of them: `names` by candidate. */
@@ -222,6 +257,7 @@ export class Admission {
     plan: Plan,
     question: Question,
     admitted: readonly Admitted[],
+    details: readonly (string | undefined)[],
     names: Map<number, string>,
     now_ms: number,
   ): void {
@@ -238,13 +274,12 @@ export class Admission {
     for (const [i, loss] of admitted.entries()) {
       // What stands in no open scope opens none either, whatever else is wrong with it.
       if (!opensObligation(loss.reason) || candidates[i]!.scope === Reason.out_of_scope) continue
-      const { requires } = response.components[i]!
-      // The condition's text needs the core's number; a position among prerequisites only makes sense here.
-      const detail =
-        loss.detail >= 0 && !isPosition(loss.reason) ? loss.detail : this.#words(i, requires, question, loss)
-      const lost = { id: candidates[i]!.id, type: candidates[i]!.type, generation: response.generation }
-      const scope = fallen.get(i) ?? []
-      const name = this.#ledger.oblige(plan, lost, loss.reason, detail, scope, now_ms, undefined, footprints)
+      const { id, type } = candidates[i]!
+      const { reason, detail } = loss
+      const condition = conditionText(this.#catalog, this.#catalog.types[type]!, reason, detail)
+      const grounded = { reason, words: details[i], condition }
+      const lost = { id, type, generation: response.generation }
+      const name = this.#ledger.oblige(plan, lost, grounded, fallen.get(i) ?? [], now_ms, footprints)
       if (name !== undefined) names.set(i, name)
     }
     for (const [i, { cause }] of admitted.entries()) {
@@ -254,10 +289,14 @@ export class Admission {
   }
 }
 
-type Made = Instance & { readonly prerequisites: Instance[] }
+/** Of one line of the log; the journal of systemd cuts lines of 48 KiB in two. */
+const LINE_BYTES_MAX = 16_384
 
-const isPosition = (reason: Reason): boolean =>
-  reason === Reason.unknown_prerequisite || reason === Reason.prerequisite_not_allowed
+/** JSON has no NaN. */
+const payloadWords = (payload: Payload): unknown =>
+  Object.fromEntries([...payload].map(([name, value]) => [name, Number.isNaN(value) ? 'NaN' : value]))
+
+type Made = Instance & { readonly prerequisites: Instance[] }
 
 /** Losses of steps 2 to 4, and an invalid payload: not what is out of scope, and not what has no name of its own. */
 function opensObligation(reason: Reason): boolean {

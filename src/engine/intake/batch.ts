@@ -1,8 +1,9 @@
 // From a response's names to the core's numbers: what admission is asked (PROTOCOL 5). Nothing is decided here that the core
 // can decide: only form against the catalog, and scope against the open obligations.
 
-import { Reason } from '../../../build/abi.ts'
+import { Reason, TEXT_BYTES_MAX } from '../../../build/abi.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
+import { suggestion } from '../../catalog/suggestion.ts'
 import {
   type Batch,
   type Candidate,
@@ -15,7 +16,7 @@ import {
 import { readPayload } from '../../wire/payload.ts'
 import type { Component } from '../../wire/response.ts'
 import type { Control } from '../operator/control.ts'
-import { ATTEMPTS_MAX } from '../plan/agent.ts'
+import { ATTEMPTS_MAX, type Speaker } from '../plan/agent.ts'
 import { type Instance, isAction, isCompleted, isLive, movesVehicle, type Plan } from '../plan/plan.ts'
 import type { Accepted } from './reception.ts'
 
@@ -42,11 +43,12 @@ export function ask(catalog: Catalog, control: Control, accepted: Accepted, plan
   const edge = (id: string): number => first.get(id) ?? place.get(id) ?? UNKNOWN_PREREQUISITE
 
   const problems: (string | undefined)[] = []
+  const misnamed = new Map<string, string>()
   // What people hold is no attempt, and neither is what comes with it.
   const attempted = control.paused || control.pilotControl ? undefined : new Set<number>()
   const candidates = components.map((component, index): Candidate => {
     const type = catalog.typeNumbers.get(component.type) ?? -1
-    const formed = form(catalog, accepted, component, type, twice)
+    const formed = form(catalog, accepted, component, type, twice, misnamed)
     problems[index] = formed.problem
     const known = type >= 0 ? catalog.types[type]! : undefined
     const moves = known !== undefined && movesVehicle(known.kind)
@@ -99,14 +101,33 @@ function form(
   component: Component,
   type: number,
   twice: ReadonlySet<string>,
+  misnamed: Map<string, string>,
 ): { reason: Reason; slots: readonly SlotValue[]; problem?: string } {
   if (twice.has(component.id)) return { reason: Reason.duplicate_id, slots: [] }
   const known = catalog.types[type]
-  if (known === undefined) return { reason: Reason.unknown_type, slots: [], problem: component.type }
+  if (known === undefined)
+    return { reason: Reason.unknown_type, slots: [], problem: near(component.type, catalog, speaker, misnamed) }
   if (!speaker.agent.may.has(type)) return { reason: Reason.type_not_permitted, slots: [], problem: component.type }
   const payload = readPayload(component.payload, known)
   if ('slots' in payload) return { reason: Reason.none, slots: payload.slots }
   return { reason: Reason.payload_invalid, slots: [], problem: `${payload.field}: ${payload.problem}` }
+}
+
+/** Of one response so many names are compared with those of the catalog: each costs as much as some tens of components. */
+const NEAR_MOST = 8
+
+/** The name, and which of the agent's it may mean; told once for each name. */
+function near(name: string, { types }: Catalog, { agent }: Speaker, misnamed: Map<string, string>): string {
+  if (name.length > TEXT_BYTES_MAX || (misnamed.size === NEAR_MOST && !misnamed.has(name))) return name
+  const told =
+    misnamed.get(name) ??
+    name +
+      suggestion(
+        name,
+        [...agent.may].map((type) => types[type]!.name),
+      )
+  misnamed.set(name, told)
+  return told
 }
 
 /** Step 3 (G4): what moves the vehicle returns only inside an open obligation's scope; every member on newer evidence. */

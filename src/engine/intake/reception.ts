@@ -58,7 +58,9 @@ export function judgeWhole(
   // G3: what was accepted once is never accepted again, and nothing older than it.
   if (speaker.has(response.response)) return refuse('response_not_fresh', undefined, response)
   if (response.generation <= speaker.generation) {
-    return refuse('generation_not_fresh', `the last was ${speaker.generation}`, response)
+    const isLast = speaker.generation === Number.MAX_SAFE_INTEGER
+    const rest = isLast ? ', and no number is greater: only a new session (operator/restart) begins again' : ''
+    return refuse('generation_not_fresh', `the last was ${speaker.generation}${rest}`, response)
   }
   const snapshot = session.snapshotOrdinal(response.snapshot)
   const taken_ms = snapshot === undefined ? undefined : session.core.taken(snapshot)

@@ -2,6 +2,7 @@
 
 import type { Catalog } from '../../catalog/catalog.ts'
 import { read, type ValueMap } from '../../wire/read.ts'
+import { clipped } from '../plan/message.ts'
 import type { Session } from '../session.ts'
 import type { Consent, Consents } from './consent.ts'
 import type { Control } from './control.ts'
@@ -13,6 +14,9 @@ export type Order =
   | { readonly verb: 'revoke' | 'restore'; readonly agent: string }
   | { readonly verb: 'clear'; readonly type: string }
   | { readonly verb: 'approve' | 'refuse'; readonly consent: Consent }
+
+/** Of a name. */
+const BY_BYTES_MAX = 64
 
 const VERBS = ['pause', 'resume', 'revoke', 'restore', 'clear', 'restart', 'approve', 'refuse'] as const
 
@@ -53,6 +57,19 @@ export function readOrder(
   // What is uncertain may be of a type that the catalog of before had.
   const known = [...catalog.types.map(({ name }) => name), ...control.intents.uncertain]
   return typeof type === 'string' && known.includes(type) ? { verb, type } : 'unknown_type'
+}
+
+/** What the log says of an order: of an answer all that the person was shown. */
+export function orderWords(order: Order): Readonly<Record<string, unknown>> {
+  if (!('consent' in order)) return order
+  return { verb: order.verb, ...order.consent.words }
+}
+
+/** Who says that he says it, cut: MQTT does not tell. It stands in the log, and nothing is decided by it. */
+export function sayerOf(bytes: Uint8Array): string | undefined {
+  const said = bytes.length === 0 ? undefined : read(bytes)
+  const by = said !== undefined && 'map' in said ? said.map.get('by') : undefined
+  return typeof by === 'string' ? clipped(by, BY_BYTES_MAX) : undefined
 }
 
 function readMap(bytes: Uint8Array): { readonly map: ValueMap } | string {

@@ -7,9 +7,10 @@ import type { Core } from '../../core/core.ts'
 import type { Control } from '../operator/control.ts'
 import type { Session } from '../session.ts'
 import { ATTEMPTS_MAX } from './agent.ts'
+import type { Grounds } from './grounds.ts'
 import { clipped } from './message.ts'
 import type { Member } from './obligation.ts'
-import { type Instance, idOf, isLive, type Plan, phaseNeeded } from './plan.ts'
+import { type Instance, idOf, isCompleted, isLive, type Plan, phaseNeeded } from './plan.ts'
 import type { Publisher } from './publisher.ts'
 import { Waiting } from './waiting.ts'
 import { conditionText, detailWords, footprint } from './wording.ts'
@@ -17,12 +18,20 @@ import { conditionText, detailWords, footprint } from './wording.ts'
 /** Footprints as they are judged now, by type: many losses of one response have the same. */
 export type Footprints = Map<number, ReturnType<typeof footprint>>
 
+/** Why something is lost: the reason, its detail, and the text of the clause that failed. */
+export interface Grounded {
+  readonly reason: Reason
+  readonly words: string | undefined
+  readonly condition: string | undefined
+}
+
 /** Of the text of a condition, in an obligation. */
 const CONDITION_BYTES_MAX = 1024
 
 export class Ledger {
   /** Retained and not crossed. */
   readonly waiting = new Waiting()
+  readonly grounds: Grounds
   readonly #session: Session
   readonly #core: Core
   readonly #control: Control
@@ -36,7 +45,8 @@ export class Ledger {
   /** Something reached a phase or ended since they were looked at. */
   #moved = false
 
-  constructor(session: Session, control: Control, publisher: Publisher) {
+  constructor(session: Session, control: Control, publisher: Publisher, grounds: Grounds) {
+    this.grounds = grounds
     this.#session = session
     this.#core = session.core
     this.#control = control
@@ -48,6 +58,7 @@ export class Ledger {
     this.#core.reach(instance.sequence, phase)
     this.#move(instance, phase)
     if (instance.is.kind === Kind.request && phase === Phase.released) this.#requests.add(instance)
+    if (isCompleted(instance)) instance.plan.ended(instance, Reason.none, undefined)
     this.#publisher.outcome(instance, Reason.none, undefined)
   }
 
@@ -57,7 +68,8 @@ export class Ledger {
     this.#move(instance, phase)
     this.#requests.delete(instance)
     this.#ended.push(instance)
-    this.#publisher.outcome(instance, reason, detail, opensNone)
+    const words = this.#publisher.outcome(instance, reason, detail, opensNone)
+    instance.plan.ended(instance, reason, words)
   }
 
   /** Whoever waits for this phase and for nothing else is asked again; each prerequisite is looked at once a phase. */
@@ -117,24 +129,29 @@ export class Ledger {
     now_ms: number,
     condition?: string,
   ): void {
-    const { plan, id } = instance
-    const about = { agent: plan.speaker.agent.name, plan: plan.name, component: id }
-    this.#publisher.log('warn', 'component lost', { ...about, phase: phaseWord(phase), reason: ReasonWords[reason] })
-    this.end(instance, phase, reason, detail, !plan.over && !plan.obligations.hasRoom(id))
+    const { plan, id, is } = instance
+    const { catalog } = this.#publisher
+    const nameOf = (sequence: number): string | undefined => idOf(plan, sequence)
+    const grounds = (clause: number): string | undefined =>
+      this.grounds.of(instance.type, clause, this.#core.payload(instance.sequence), now_ms)
+    const words = detailWords(catalog, is, reason, detail, nameOf, grounds)
+    const text = condition ?? conditionText(catalog, is, reason, detail)
+    const about = { agent: plan.speaker.agent.name, plan: plan.name, component: id, generation: instance.generation }
+    const why = { phase: phaseWord(phase), reason: ReasonWords[reason], detail: words }
+    this.#publisher.log('warn', 'component lost', { ...about, ...why })
+    this.end(instance, phase, reason, words, !plan.over && !plan.obligations.hasRoom(id))
     const dependents = plan.uncrossedDependents(instance)
     for (const dependent of dependents) this.block(dependent, Reason.prerequisite_failed, id)
-    if (!plan.over) this.oblige(plan, instance, reason, detail, dependents, now_ms, condition)
+    if (!plan.over) this.oblige(plan, instance, { reason, words, condition: text }, dependents, now_ms)
   }
 
   /** Opens an obligation, or updates the component's own. Returns its name; undefined where the agent has too many open. */
   oblige(
     plan: Plan,
     lost: Member & { readonly generation: number },
-    reason: Reason,
-    detail: number | string | undefined,
+    { reason, words, condition }: Grounded,
     dependents: readonly Member[],
     now_ms: number,
-    condition?: string,
     footprints: Footprints = new Map(),
   ): string | undefined {
     if (!plan.obligations.hasRoom(lost.id)) return undefined
@@ -152,15 +169,13 @@ export class Ledger {
       type.scope.length === 0
         ? []
         : [...plan.members.values()].filter((m) => m.phase === Phase.retained && type.scope.includes(m.type))
-    const words = detailWords(catalog, type, reason, detail, (sequence) => idOf(plan, sequence))
-    const text = condition ?? conditionText(catalog, type, reason, detail)
     const loss = {
       id: lost.id,
       type: lost.type,
       generation: lost.generation,
       reason,
       detail: words === undefined ? undefined : clipped(words),
-      condition: text === undefined ? undefined : clipped(text, CONDITION_BYTES_MAX),
+      condition: condition === undefined ? undefined : clipped(condition, CONDITION_BYTES_MAX),
       footprint: seen,
       scope: [...dependents, ...listed],
       route: needsOperator ? ('operator' as const) : ('agent' as const),
@@ -173,18 +188,32 @@ export class Ledger {
     return this.#session.plans
   }
 
-  /** Live plans of which no component is live any more, each once. */
+  /** Plans of which no component is live any more, each told once; of them those that a recovery may begin again. */
   finished(): Plan[] {
-    const finished = this.plans.filter((plan) => !plan.finished && plan.live === 0)
-    for (const plan of finished) plan.finished = true
-    return finished
+    const finished = [...this.plans, ...this.#retired].filter((plan) => !plan.finished && plan.live === 0)
+    for (const plan of finished) {
+      plan.finished = true
+      this.#publisher.end(plan)
+    }
+    return finished.filter(({ over }) => !over)
   }
 
   /** The plan is over: nothing more of it crosses, and its obligations close. */
   retire(plan: Plan, why: 'superseded' | 'ended'): void {
     plan.obligations.closeAll(why)
     plan.over = true
+    plan.why = Reason[why]
     this.#retired.add(plan)
+  }
+
+  /** Every plan that has not been told to be over is told so: its session is. */
+  endSession(): void {
+    for (const plan of [...this.plans, ...this.#retired]) {
+      if (plan.finished) continue
+      plan.finished = true
+      if (!plan.over) plan.why = Reason.session_changed
+      this.#publisher.end(plan)
+    }
   }
 
   /** The core forgets what of a plan that is over is not under way any more. */

@@ -1,6 +1,6 @@
 // A plan: the components of the response that started it, with their later replacements (PROTOCOL 2).
 
-import { Kind, Phase } from '../../../build/abi.ts'
+import { CANDIDATES_MAX, Kind, Phase, Reason } from '../../../build/abi.ts'
 import type { ComponentType } from '../../catalog/catalog.ts'
 import type { Lease } from '../dispatch/lease.ts'
 import type { Speaker } from './agent.ts'
@@ -41,6 +41,14 @@ export interface Instance {
   resting: number
 }
 
+/** How a component ended, as its last outcome told it. */
+export interface End {
+  readonly generation: number
+  readonly phase: Phase
+  readonly reason: Reason
+  readonly detail: string | undefined
+}
+
 export class Plan {
   readonly speaker: Speaker
   /** The response that started it: what `recovers` names. */
@@ -56,12 +64,18 @@ export class Plan {
   readonly #settled = new Map<number, Instance>()
   /** Those of them that nothing rests on, since the longest first. */
   readonly #idle = new Set<Instance>()
+  /** By id, the newest last: no more than one response can bring. */
+  readonly #ends = new Map<string, End>()
+  /** Ends that gave way. */
+  #forgotten = 0
   /** How many of `instances` are live. */
   live = 0
   /** One of them was a request. */
   asks = false
-  /** Superseded, or ended by a handoff or a revocation: nothing of it crosses any more. */
+  /** Superseded, or ended by a handoff, a revocation or with its session: nothing of it crosses any more. */
   over = false
+  /** Why it is. */
+  why: Reason = Reason.none
   /** It has been told that nothing of it is live any more. */
   finished = false
 
@@ -134,6 +148,22 @@ export class Plan {
       }
     }
     return spare
+  }
+
+  /** The instance has ended, or completed. Of two with one id the later one counts. */
+  ended({ id, generation, phase }: Instance, reason: Reason, detail: string | undefined): void {
+    const before = this.#ends.get(id)
+    if (before !== undefined && before.generation > generation) return
+    this.#ends.delete(id)
+    this.#ends.set(id, { generation, phase, reason, detail })
+    if (this.#ends.size <= CANDIDATES_MAX) return
+    this.#ends.delete(this.#ends.keys().next().value!)
+    this.#forgotten++
+  }
+
+  /** How its components ended, and how many more there were. */
+  get ends(): { readonly ends: ReadonlyMap<string, End>; readonly forgotten: number } {
+    return { ends: this.#ends, forgotten: this.#forgotten }
   }
 
   /** Ended without completing, settling or replaced: the core need not know of it once nothing rests on it. */

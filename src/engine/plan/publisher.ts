@@ -5,8 +5,8 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { MESSAGE_BYTES_MAX } from '../../catalog/published.ts'
 import type { Publication } from '../port.ts'
 import { clipped, fitted } from './message.ts'
-import { type Instance, idOf } from './plan.ts'
-import { detailWords, outcome } from './wording.ts'
+import { type Instance, idOf, type Plan } from './plan.ts'
+import { detailWords, endValue, outcome } from './wording.ts'
 
 /** Of the words of an outcome's detail: what a preflight says to set is longer than a stranger's text may be. */
 const OUTCOME_BYTES_MAX = 512
@@ -29,6 +29,7 @@ export class Publisher {
   readonly wall: () => number
   readonly #log: ((event: LogEvent) => void) | undefined
   #out: Publication[] = []
+  #afterwards: (() => void)[] = []
 
   constructor(catalog: Catalog, wall: () => number, log: ((event: LogEvent) => void) | undefined) {
     this.catalog = catalog
@@ -57,15 +58,29 @@ export class Publisher {
 
   /**
    * A component's change of phase, or its first deferral. `detail` is the core's number, or words; `opensNone`: it is lost, and
-   * there are too many open obligations for one about it.
+   * there are too many open obligations for one about it. Returns the words of the detail.
    */
-  outcome(instance: Instance, reason: Reason, detail: number | string | undefined, opensNone = false): void {
+  outcome(
+    instance: Instance,
+    reason: Reason,
+    detail: number | string | undefined,
+    opensNone = false,
+  ): string | undefined {
     const nameOf = (sequence: number): string | undefined => idOf(instance.plan, sequence)
     const words = detailWords(this.catalog, instance.is, reason, detail, nameOf)
     this.publish(
       `outcome/${instance.plan.speaker.agent.name}`,
       outcome(instance, this.wall(), reason, words && clipped(words, OUTCOME_BYTES_MAX), opensNone),
     )
+    return words && clipped(words)
+  }
+
+  /** Nothing of the plan is live any more. */
+  end(plan: Plan): void {
+    const { ends, forgotten } = plan.ends
+    const value = fitted(endValue(plan.name, this.wall(), plan.why, ends), ['ends'])
+    const omitted = forgotten + ((value.omitted as { ends?: number } | undefined)?.ends ?? 0)
+    this.publish(`end/${plan.speaker.agent.name}`, omitted === 0 ? value : { ...value, omitted: { ends: omitted } })
   }
 
   /** For people: what is said of a component, or by the companion itself; and a consent, that is never cut. */
@@ -83,12 +98,18 @@ export class Publisher {
     this.publish('notice', consent === undefined ? kept : Object.assign({}, kept, consent.words))
   }
 
+  /** What only stands in a log, where one is kept, is made once the step's frames have left. */
+  afterwards(tell: () => void): void {
+    if (this.#log !== undefined) this.#afterwards.push(tell)
+  }
+
   log(level: LogEvent['level'], event: string, about: Readonly<Record<string, unknown>>): void {
     this.#log?.({ ...about, level, event })
   }
 
   /** Everything that was said since the last call. */
   take(): Publication[] {
+    for (const tell of this.#afterwards.splice(0)) tell()
     const out = this.#out
     this.#out = []
     return out

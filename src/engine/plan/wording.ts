@@ -4,15 +4,19 @@ import { Reason, ReasonWords } from '../../../build/abi.ts'
 import type { Catalog, ComponentType, StateField } from '../../catalog/catalog.ts'
 import { phaseWord } from '../../catalog/published.ts'
 import type { Core, SlotValue, Validity } from '../../core/core.ts'
-import type { Instance } from './plan.ts'
+import type { End, Instance } from './plan.ts'
 
-/** What a core's `detail` names, for a component of this type (see `Admitted` and `Gate`). */
+/**
+ * What a core's `detail` names, for a component of this type (see `Admitted` and `Gate`). `grounds` has the words for a clause that
+ * does not hold, with its values.
+ */
 export function detailWords(
   catalog: Catalog,
   type: ComponentType,
   reason: Reason,
   detail: number | string | undefined,
   nameOf: (prerequisite: number) => string | undefined,
+  grounds?: (clause: number) => string | undefined,
 ): string | undefined {
   if (typeof detail !== 'number') return detail
   if (detail < 0) return undefined
@@ -27,7 +31,7 @@ export function detailWords(
     case Reason.out_of_tolerance:
       return catalog.fields[detail]?.name
     case Reason.unsupported:
-      return [...type.support, ...type.gate][detail]?.name
+      return grounds?.(detail) ?? [...type.support, ...type.gate][detail]?.name
     case Reason.prerequisite_missing:
       return catalog.types[detail]?.name
     case Reason.unknown_prerequisite:
@@ -113,8 +117,18 @@ export function outcome(
     sequence: i.sequence,
     at: wall_ms,
     phase: phaseWord(i.phase),
-    reason: reason === Reason.none ? undefined : ReasonWords[reason],
+    reason: reasonWord(reason),
     detail,
     obligation: opensNone ? null : undefined,
   }
 }
+
+/** The value of an `end/<agent>` message. The newest ends come first: where there is no room for all, the oldest are left out. */
+export function endValue(plan: string, wall_ms: number, why: Reason, ends: ReadonlyMap<string, End>) {
+  const told = [...ends].reverse().map(([id, { generation, phase, reason, detail }]) => {
+    return [id, { generation, phase: phaseWord(phase), reason: reasonWord(reason), detail }] as const
+  })
+  return { v: 1, plan, at: wall_ms, reason: reasonWord(why), ends: Object.fromEntries(told) }
+}
+
+const reasonWord = (reason: Reason): string | undefined => (reason === Reason.none ? undefined : ReasonWords[reason])

@@ -85,9 +85,9 @@ export class Enforcement {
     this.#dispatch.replace({ ...ruling, invoke }, now_ms)
   }
 
-  /** Plans that have nothing live left: the agent's run is over. */
-  judgeFinished(now_ms: number): void {
-    for (const plan of this.#ledger.finished()) this.happened('agent_finish', plan, now_ms)
+  /** These have nothing live left: the agent's run is over. */
+  judgeFinished(plans: readonly Plan[], now_ms: number): void {
+    for (const plan of plans) this.happened('agent_finish', plan, now_ms)
   }
 
   /** The component is denied; a fresh candidate may take its place. */

@@ -43,11 +43,11 @@ test('G5: a position that is kept for ever must end with something, and a veloci
 
 const VELOCITY = `      north: { type: number, unit: m/s, min: -3, max: 3 }
       east: { type: number, unit: m/s, min: -3, max: 3 }
-      seconds: { type: number, unit: s, min: 1, max: 10 }`
+      seconds: { type: number, unit: s, min: 1, max: 10, description: how long it is flown }`
 const BODY = `      forward: { type: number, unit: m/s, min: -3, max: 3 }
       right: { type: number, unit: m/s, min: -3, max: 3 }
       down: { type: number, unit: m/s, min: -1, max: 1 }
-      seconds: { type: number, unit: s, min: 1, max: 10 }`
+      seconds: { type: number, unit: s, min: 1, max: 10, description: how long it is flown }`
 const HEADING = '\n      heading: { type: number, unit: deg, min: 0, max: 360, optional: true }'
 
 test('a heading in the body frame is refused on ArduPilot, which would turn without end, and nowhere else', () => {

@@ -77,7 +77,7 @@ test('kinds, prerequisites, resources and times', () => {
   ])
   expect(goto).toMatchObject({ uses: 'flight', expires_ms: 10_000, wait_ms: 300_000, patience_ms: 0 })
   expect(typeOf('hold').wait_ms).toBe(1_200_000)
-  expect(catalog.agents).toEqual([{ name: 'planner', may: new Set(catalog.types.map((_, i) => i)), rate: 5 }])
+  expect(catalog.agents).toMatchObject([{ name: 'planner', may: new Set(catalog.types.map((_, i) => i)), rate: 5 }])
 })
 
 test('a phase that is not said is the default of its kind', () => {
@@ -94,7 +94,7 @@ test('a phase that is not said is the default of its kind', () => {
 
 test('bounds are clauses of the core, each with its words', () => {
   const text = changed(
-    '      seconds: { type: number, unit: s, min: 1, max: 10 }',
+    '      seconds: { type: number, unit: s, min: 1, max: 10, description: how long it is flown }',
     `      seconds: { type: integer, unit: s, min: 1, max: 10 }
       pace: { type: enum, values: [slow, fast] }
       note: { type: string, max_length: 20, optional: true }`,
@@ -262,7 +262,7 @@ describe('effects', () => {
 })
 
 describe('the JSON Schema for agents', () => {
-  const schema = z.fromJSONSchema(JSON.parse(catalog.schema))
+  const schema = z.fromJSONSchema(JSON.parse(catalog.agents[0]!.schema))
   const goto = { id: 'go', type: 'goto', payload: { lat: 47.4, lon: 8.5, alt: 20 }, requires: ['r'] }
   const response = (...components: readonly unknown[]) => ({
     v: 1,
@@ -274,8 +274,8 @@ describe('the JSON Schema for agents', () => {
   const fits = (value: unknown) => schema.safeParse(value).success
 
   test('is draft 2020-12 and names units', () => {
-    expect(JSON.parse(catalog.schema).$schema).toBe('https://json-schema.org/draft/2020-12/schema')
-    expect(catalog.schema).toContain('"description":"unit: m"')
+    expect(JSON.parse(catalog.agents[0]!.schema).$schema).toBe('https://json-schema.org/draft/2020-12/schema')
+    expect(catalog.agents[0]!.schema).toContain('"description":"height above home; unit: m"')
   })
 
   test('takes what an agent may say', () => {
@@ -297,6 +297,8 @@ describe('the JSON Schema for agents', () => {
     ['a missing payload field', response({ ...goto, payload: { lat: 1, lon: 2 } })],
     ['no mandatory prerequisite', response({ ...goto, requires: [] })],
     ['an unknown key of a component', response({ ...goto, priority: 1 })],
+    ['an id with a slash', response({ ...goto, id: 'a/b' })],
+    ['a prerequisite with a slash', response({ ...goto, requires: ['a/b'] })],
   ])('refuses %s', (_, value) => expect(fits(value)).toBe(false))
 })
 

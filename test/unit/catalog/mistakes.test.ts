@@ -12,7 +12,7 @@ const BATTERY = 'battery: state.battery.remaining >= 40 # %, enough for the flig
 const TAKEOFF = '      command: takeoff # HOLD, arm, NAV_TAKEOFF, each confirmed before the next'
 const DWELL = '      dwell: 1s'
 const MAP = '  map: { from: context, type: integer, max_age: 1h, retained: allowed }'
-const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30 }'
+const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30, description: height above home }'
 const TAKEOFF_MAY =
   '    may_require: { request.approval: completed, report.range: released, return: completed, land: completed }'
 const TOLERANCE = '      tolerance: { home.amsl: 1m }'
@@ -212,7 +212,7 @@ const PERMISSIONS: readonly Mistake[] = [
 
 const LAT = '      lat: { type: number, unit: deg, min: -90, max: 90 }'
 const LON = '      lon: { type: number, unit: deg, min: -180, max: 180 }'
-const ALT = '      alt: { type: number, unit: m, min: 4, max: 60 }'
+const ALT = '      alt: { type: number, unit: m, min: 4, max: 60, description: height above home }'
 const NORTH = '      north: { type: number, unit: m/s, min: -3, max: 3 }'
 const VELOCITY_SUPPORT = '      battery: state.battery.remaining >= 30 # %'
 const GRIPPER = '    effect:\n      mav_cmd: { id: 211, params: [1, 0, 0, 0, 0, 0, 0] }'

@@ -61,8 +61,8 @@ test.each(cores)('the %s takes them, and low_battery is what it says', (_, make)
 
 test('a type whose field of that name is of another kind is passed over', () => {
   const text = including('named: payload.text == "go"', 'called: payload.text > 2 || payload.alt > 20').replace(
-    '      alt: { type: number, unit: m, min: 4, max: 30 }',
-    '      text: { type: number }\n      alt: { type: number, unit: m, min: 4, max: 30 }',
+    '      alt: { type: number, unit: m, min: 4, max: 30, description: height above home }',
+    '      text: { type: number }\n      alt: { type: number, unit: m, min: 4, max: 30, description: height above home }',
   )
   const mixed = load(text)
   const of = (i: number) => [...mixed.predicates[i]!.types.keys()].map((type) => mixed.types[type]!.name)

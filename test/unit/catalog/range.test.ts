@@ -13,7 +13,7 @@ const CONSTANTS = 'constants: { ROOF: 20, NEVER: false }\n\nagents:'
 /** The example with another clause in takeoff, whose payload is alt, 4 to 30 m, and an optional turn, 0 to 90. */
 function withClause(clause: string): readonly string[] {
   const text = changed(BATTERY, `battery: ${clause} #`)
-  const alt = '      alt: { type: number, unit: m, min: 4, max: 30 }'
+  const alt = '      alt: { type: number, unit: m, min: 4, max: 30, description: height above home }'
   return problems(
     text
       .replace('\nagents:', CONSTANTS)

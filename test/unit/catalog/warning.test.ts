@@ -83,7 +83,7 @@ test.each<Warned>([
   expect(found[0]).toContain(`${key}: ${message}`)
 })
 
-const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30 }'
+const TAKEOFF_ALT = '      alt: { type: number, unit: m, min: 4, max: 30, description: height above home }'
 const DEAD = 'no clause and no effect reads it, so it does nothing: use it, or leave it out'
 const UNREAD = 'no clause, `watches`, report or effect reads it: leave it out, or report it to whoever should know'
 

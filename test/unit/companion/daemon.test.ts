@@ -95,6 +95,86 @@ async function vehicle(daemon: Daemon) {
   return server
 }
 
+describe('the log of one flight (docs/vehicles.md)', () => {
+  interface Judged {
+    readonly id: string
+    readonly type: string
+    readonly payload: object
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: lines of the log, read as an investigator would
+  type Line = any
+
+  it('begins with what runs, and holds every decision with the payload that was judged', async () => {
+    const lines: Line[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+    const daemon = await startDaemon(config, { log })
+    open.push(() => daemon.stop())
+    const { runtime } = daemon
+    expect(lines[0]).toMatchObject({
+      event: 'start',
+      version: expect.any(String),
+      session: runtime.session,
+      environment: runtime.environment,
+      catalog: expect.stringMatching(/^[0-9a-f]{64}$/),
+      autopilot: 'px4-multirotor',
+      configuration: { vehicle: 'uav1', preflight: 'warn', mqtt: { embedded: '127.0.0.1:0' } },
+    })
+
+    const { until, heard, ground } = await listen(daemon.brokerPort!)
+    await vehicle(daemon)
+    await until('status', ({ status }) => status === 'online')
+    const { state } = await until(
+      'snapshot',
+      ({ state, unknown }) => state.ready === true && !unknown.includes('home.lat'),
+    )
+    const place = (north_m: number) => ({
+      lat: (state['home.lat'] as number) + north_m / 111_195,
+      lon: state['home.lon'],
+      alt: 6,
+    })
+    await ground.say('context/map', { v: 1, value: 1 })
+    await until('snapshot', ({ state }) => state.map === 1)
+    const components = [
+      { id: 'range', type: 'report.range', payload: {} },
+      { id: 'up', type: 'takeoff', payload: { alt: 5 }, requires: ['range'] },
+      { id: 'near', type: 'goto', payload: place(4), requires: ['range', 'up'] },
+      { id: 'far', type: 'goto', payload: place(900), requires: ['range'] },
+      { id: 'down', type: 'land', payload: {}, requires: ['near'] },
+      { id: 'there', type: 'notice.operator', payload: { text: 'there' }, requires: ['near'] },
+    ]
+    const file = join(folder, 'response.json')
+    writeFileSync(file, JSON.stringify({ components }))
+    const broker = { url: `mqtt://127.0.0.1:${daemon.brokerPort}`, vehicle: 'uav1' }
+    await submit(broker, { file, agent: 'planner', timeout_ms: 60_000 }, () => {})
+    await until('end/planner')
+    await ground.say('response/planner', { v: 1, response: 'old' })
+    await until('verdict/planner', (v) => (v as Line).accepted === false)
+
+    const of = (event: string): Line[] => lines.filter((line) => line.event === event)
+    const published = of('publication').map(({ topic, value }) => JSON.stringify([topic, value]))
+    const judged = new Map<string, Judged>()
+    for (const { plan, generation, components } of of('judged')) {
+      for (const each of components) judged.set(`${plan} ${each.id} ${generation}`, each)
+    }
+    const decisions = heard.filter(({ topic }) => /^(verdict|outcome)\//.test(topic)) as Line[]
+    expect(decisions.length).toBeGreaterThan(15)
+    for (const { topic, value } of decisions) {
+      // All that was said is there, as it was said.
+      expect(published.map((line) => JSON.parse(line))).toContainEqual([topic, value])
+      const { plan, generation } = value
+      if (plan === undefined) continue // refused as a whole
+      for (const id of value.component === undefined ? value.components.map((c: Line) => c.id) : [value.component]) {
+        const sent = components.find((component) => component.id === id)!
+        expect(judged.get(`${plan} ${id} ${generation}`)).toMatchObject({ type: sent.type, payload: sent.payload })
+      }
+    }
+    expect(of('response refused')).toMatchObject([{ agent: 'planner', response: 'old', reason: 'malformed' }])
+    expect(of('autopilot_found')).toHaveLength(1)
+    const near = decisions.filter(({ value }) => value.component === 'near')
+    expect(near.at(-1)!.value.phase).toBe('completed')
+  }, 90_000)
+})
+
 describe('daemon', () => {
   it('shows the vehicle, carries a response through, and leaves with `offline`', async () => {
     const daemon = await start()
@@ -244,7 +324,7 @@ describe('daemon', () => {
     const write = (line: string): void => {
       if (line.includes('mqtt: connected') && ++connected === 2) both()
     }
-    const daemon = await startDaemon(config, { log: pino({}, { write }) })
+    const daemon = await startDaemon(config, { log: pino({ level: 'debug' }, { write }) })
     await heard
     await daemon.stop()
     expect([await daemon.ended, daemon.stuck]).toEqual([0, false])

@@ -1,3 +1,4 @@
+import * as cborg from 'cborg'
 import { describe, expect, it } from 'vitest'
 import { cores } from '../../oracle/cores.ts'
 import { type ComponentSaid, goto, notice, plain, range, Stage, takeoff, twoAgents, velocity } from './stage.ts'
@@ -39,6 +40,10 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
 
     it.each<[string, ComponentSaid, string | RegExp]>([
       ['unknown_type', plain('warp'), 'warp'],
+      ['unknown_type', plain('go_to'), /^go_to \(did you mean `goto`\?\)$/],
+      ['unknown_type', plain('report.rage'), /^report.rage \(did you mean `report.range`\?\)$/],
+      ['unknown_type', plain('notice.pilot'), /^notice.pilot \(there is `notice.operator`\)$/],
+      ['unknown_type', plain('x'.repeat(200), 'x'), /^x{128}\.\.\.$/],
       ['payload_invalid', { ...goto('g', 30), payload: { lat: 91, lon: 8, alt: 10 } }, 'lat: at most 90'],
       ['payload_invalid', { ...goto('g', 30), payload: { lat: 47, lon: 8, alt: 100 } }, 'alt: at most 60'],
       ['payload_invalid', { ...goto('g', 30), payload: { lat: 47, lon: 8 } }, 'alt: missing'],
@@ -49,6 +54,18 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
       const [judged] = judge([component, range])
       expect(judged).toMatchObject({ decision: 'withheld', reason })
       expect(judged!.detail).toMatch(detail)
+    })
+
+    it('G6: a number that no payload has costs its component and what rests on it, and nothing else', () => {
+      const stage = new Stage(core).fly()
+      const bad = { ...goto('bad', 30), payload: { ...goto('bad', 30).payload, alt: Number.NaN } }
+      const response = stage.response([range, bad, plain('hold', 'after', ['bad']), goto('good', 30)])
+      expect(stage.sayBytes(cborg.encode(response)).components).toMatchObject([
+        { id: 'range', decision: 'retained' },
+        { reason: 'payload_invalid', detail: 'alt: must be a finite number, or an integer within 2^53-1' },
+        { reason: 'prerequisite_withheld', cause: 'bad' },
+        { id: 'good', decision: 'retained' },
+      ])
     })
 
     it('type_not_permitted names the type', () => {
@@ -100,15 +117,21 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
         'a clause does not hold',
         { 'battery.remaining': 20 },
         'unsupported',
-        'battery',
+        'battery: battery.remaining 20 %, at least 25 %',
         /^state.battery.remaining >= 25$/,
       ],
       ['a field is unknown', { 'home.lat': Number.NaN }, 'state_unknown', 'home.lat', undefined],
-      ['a gate clause does not hold', { 'position.alt': 1 }, 'unsupported', 'flying', /state.position.alt >= 2.5$/],
-      ['the target is too far', {}, 'unsupported', 'near_home', /^distance/],
+      [
+        'a gate clause does not hold',
+        { 'position.alt': 1 },
+        'unsupported',
+        'flying: position.alt 1 m, at least 2.5 m',
+        /state.position.alt >= 2.5$/,
+      ],
+      ['the target is too far', {}, 'unsupported', 'near_home: distance 5,000 m, at most 280 m', /^distance/],
     ])('names what failed when %s', (_why, fields, reason, detail, condition) => {
       const stage = new Stage(core).fly().set(fields)
-      const [, judged] = judge([range, goto('g', detail === 'near_home' ? 5000 : 30)], stage)
+      const [, judged] = judge([range, goto('g', detail.startsWith('near_home') ? 5000 : 30)], stage)
       expect(judged).toMatchObject({ decision: 'withheld', reason, detail })
       const obligation = stage.obligations.at(-1)
       expect(obligation).toMatchObject({ component: 'g', reason, detail })
@@ -146,7 +169,9 @@ describe.each(cores)('admission (PROTOCOL 5), %s', (_, core) => {
       const stage = new Stage(core).run(1000)
       const judged = judge([range, takeoff('t'), goto('g', 30, ['range', 't']), goto('h', 30)], stage)
       expect(judged.map((c) => c.reason)).toEqual([undefined, undefined, undefined, 'unsupported'])
-      expect(judged[3]!.detail).toBe('flying')
+      expect(judged[3]!.detail).toBe(
+        'flying: armed false, landed ON_GROUND, must be IN_AIR, position.alt 0 m, at least 2.5 m',
+      )
     })
 
     it('judges gate clauses for what rests on actions that are completed', () => {

@@ -177,8 +177,8 @@ describe.each(cores)('the final dispatch gate (PROTOCOL 7), %s', (_, core) => {
       ['prerequisite_lost', 'v', (s) => s.show({ landed: 'LANDING' })],
       ['state_unknown', 'home.lat', (s) => s.set({ 'home.lat': Number.NaN })],
       ['changed', 'map', (s) => s.set({ map: 2 })],
-      ['unsupported', 'battery', (s) => s.set({ 'battery.remaining': 20 })],
-      ['unsupported', 'flying', (s) => s.set({ 'position.alt': 2 })],
+      ['unsupported', 'battery: battery.remaining 20 %, at least 25 %', (s) => s.set({ 'battery.remaining': 20 })],
+      ['unsupported', 'flying: position.alt 2 m, at least 2.5 m', (s) => s.set({ 'position.alt': 2 })],
     ])('G1, G5: by %s (%s) is final and withdraws the uncrossed dependents', (reason, detail, change) => {
       const stage = denied(change)
       expect(stage.lastPhase('g')).toBe(`blocked ${reason}`)

@@ -89,7 +89,7 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
       type: 'goto',
       generation: 1,
       reason: 'unsupported',
-      detail: 'battery',
+      detail: 'battery: battery.remaining 10 %, at least 25 %',
       condition: expect.stringContaining('state.battery.remaining >= 25'),
       footprint: { 'battery.remaining': { value: 10 } },
       scope: [
@@ -193,7 +193,10 @@ describe.each(cores)('an obligation (PROTOCOL 9), %s', (_, core) => {
     const stage = lost()
     stage.set({ 'battery.remaining': 10 })
     const verdict = recover(stage, [range, goto('g', 30)])
-    expect(verdict.components[1]).toMatchObject({ reason: 'unsupported', detail: 'battery' })
+    expect(verdict.components[1]).toMatchObject({
+      reason: 'unsupported',
+      detail: 'battery: battery.remaining 10 %, at least 25 %',
+    })
     const [first, second, ...more] = stage.obligations
     expect(second).toMatchObject({ id: first.id, generation: 2, scope: first.scope })
     expect(more).toEqual([])

@@ -190,8 +190,22 @@ describe('a response as a whole (PROTOCOL 4)', () => {
     stage.say([notice('n')])
     stage.say([goto('far', 9000)])
     const topics = (retain: boolean) => new Set(stage.published.filter((p) => p.retain === retain).map((p) => p.topic))
-    expect(topics(true)).toEqual(new Set(['status', 'catalog', 'control', 'snapshot']))
-    expect(topics(false)).toEqual(new Set(['verdict/planner', 'outcome/planner', 'notice', 'obligation/planner']))
+    expect(topics(true)).toEqual(new Set(['status', 'catalog', 'catalog/planner', 'control', 'snapshot']))
+    expect(topics(false)).toEqual(
+      new Set(['verdict/planner', 'outcome/planner', 'notice', 'obligation/planner', 'end/planner']),
+    )
+  })
+
+  it('takes the greatest generation, says that none comes after it, and a new session begins again', () => {
+    const stage = new Stage(core).fly()
+    expect(stage.say([notice('n')], { generation: 2 ** 53 - 1 })).toMatchObject({ accepted: true })
+    expect(stage.say([notice('m')], { response: 'last', generation: 2 ** 53 - 1 })).toMatchObject({
+      reason: 'generation_not_fresh',
+      detail:
+        'the last was 9007199254740991, and no number is greater: only a new session (operator/restart) begins again',
+    })
+    stage.operate('restart').run(1200)
+    expect(stage.say([notice('m')], { response: 'again', generation: 1 })).toMatchObject({ accepted: true })
   })
 
   it('counts names and generations by agent', () => {

@@ -22,9 +22,10 @@ describe.each(cores)('a session (PROTOCOL 11), %s', (_, core) => {
   it('says at its start that it is there, and what may be said to it', () => {
     const stage = new Stage(core)
     const { session } = stage.control
-    expect(stage.published.slice(0, 4)).toMatchObject([
+    expect(stage.published.slice(0, 5)).toMatchObject([
       { topic: 'status', value: { v: 1, status: 'online', session, version: 'test' } },
       { topic: 'catalog', value: { v: 1, environment: stage.runtime.environment } },
+      { topic: 'catalog/planner', retain: true, value: { v: 1, agent: 'planner' } },
       { topic: 'snapshot', value: { v: 1, session, unknown: expect.arrayContaining(['mode', 'map']) } },
       {
         topic: 'control',

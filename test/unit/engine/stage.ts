@@ -285,6 +285,11 @@ export class Stage {
     return this
   }
 
+  objects(words: string): this {
+    this.#take(this.runtime.objects(words, this.now_ms))
+    return this
+  }
+
   preflight(problem: string | undefined): this {
     this.#take(this.runtime.preflight(problem, this.now_ms))
     return this

@@ -7,11 +7,17 @@ const source = (name: string) => sources.find((each) => each.name === name)!
 
 function hearing(endpoint?: string, declared: (field: string) => boolean = () => true) {
   const said: string[] = []
+  const changes: string[] = []
   const made = new Hearing({
     profile: px4Multirotor,
     fields: px4Multirotor.fields.map(({ name }) => ({ declared: declared(name) })),
     ...(endpoint !== undefined && { endpoint }),
-    listener: { silent: (text, severity) => said.push(`${severity}: ${text}`) },
+    listener: {
+      silent(text, severity, change) {
+        said.push(`${severity}: ${text}`)
+        if (change !== undefined) changes.push(change)
+      },
+    },
   })
   let now_ms = 0
   /** Ticks each 10 ms; `each` is called before. */
@@ -25,7 +31,7 @@ function hearing(endpoint?: string, declared: (field: string) => boolean = () =>
     made.received(30, 1)
     made.heard(0)
   }
-  return { hearing: made, said, pass, beat, skip: (time_ms: number) => (now_ms += time_ms) }
+  return { hearing: made, said, changes, pass, beat, skip: (time_ms: number) => (now_ms += time_ms) }
 }
 
 describe('hearing, a link', () => {
@@ -74,7 +80,7 @@ describe('hearing, a link', () => {
   })
 
   it('whose autopilot falls silent is told after 3 s, and when it is heard again; once each', () => {
-    const { hearing: h, said, pass, beat } = hearing('udpin://127.0.0.1:14540')
+    const { hearing: h, said, changes, pass, beat } = hearing('udpin://127.0.0.1:14540')
     pass(1000, beat)
     pass(2980)
     expect(said).toEqual([])
@@ -88,6 +94,7 @@ describe('hearing, a link', () => {
       expect.stringMatching(/^critical: the autopilot is silent for 3 s; others, and not the autopilot, are heard/),
       expect.stringMatching(/^info: the autopilot is heard again/),
     ])
+    expect(changes).toEqual(['lost', 'found_again', 'lost', 'found_again'])
   })
 
   it('is not called silent for the time in which nobody listened', () => {

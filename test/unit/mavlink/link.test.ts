@@ -74,6 +74,7 @@ function link(component = 191, signing?: Signing, system?: number) {
   const alarms: string[] = []
   const warnings: string[] = []
   const silences: string[] = []
+  const objections: string[] = []
   const adapter = new Adapter({
     component,
     transmit: (bytes) => {
@@ -95,13 +96,53 @@ function link(component = 191, signing?: Signing, system?: number) {
       rebooted: (up_ms, received_ms) => reboots.push([up_ms, received_ms]),
       report: (report) => reports.push(report),
       acknowledge: (acknowledgement) => acknowledgements.push(acknowledgement),
+      objects: (words) => objections.push(words),
       alarm: (text) => alarms.push(text),
       warn: (text) => warnings.push(text),
       silent: (text) => silences.push(text),
     },
   })
-  return { link: made, adapter, said, identities, reboots, reports, acknowledgements, alarms, warnings, silences }
+  return {
+    link: made,
+    adapter,
+    said,
+    identities,
+    reboots,
+    reports,
+    acknowledgements,
+    alarms,
+    warnings,
+    silences,
+    objections,
+  }
 }
+
+/** A STATUSTEXT of the autopilot; `chunk` is which part of a longer one. */
+function statustext(text: string, chunk = 0, system = 2): Uint8Array {
+  const payload = new Uint8Array(layout('STATUSTEXT').length)
+  payload.set(Buffer.from(text).subarray(0, 50), 1)
+  payload[53] = chunk
+  return raw(system, 1, layout('STATUSTEXT').id, payload)
+}
+
+describe('link, what the autopilot says against arming', () => {
+  it('hands on its words, and no other text', () => {
+    const { link: l, objections } = link()
+    l.receive(statustext('PreArm: said by nobody known'), 0)
+    l.receive(heartbeat(), 10)
+    const long = 'PreArm: Compass calibrated requires reboot, and more'
+    const texts = [
+      'PreArm: 3D Accel calibration needed',
+      'Preflight Fail: Compass Sensor 0 missing',
+      'Arm: Throttle too high',
+    ]
+    const others = ['Arming motors', 'Takeoff detected', 'Preflight Fail:', '']
+    for (const text of [...texts, ...others, long, 'PreArm: a\u0007\u001b[31mb']) l.receive(statustext(text), 20)
+    l.receive(statustext('PreArm: the rest', 1), 30)
+    l.receive(statustext('PreArm: of another', 0, 3), 30)
+    expect(objections).toEqual([...texts, long.slice(0, 50), 'PreArm: a[31mb'])
+  })
+})
 
 describe('link, who is the autopilot', () => {
   it('finds it by its heartbeat, joins its system, and drops everybody else', () => {

@@ -165,6 +165,8 @@ function companion(
   const arrivals = new Journal<Arrival>()
   const events = new Journal<'connected' | 'lost'>()
   const lines = new Journal<string>()
+  /** Without those of level debug. */
+  const told: string[] = []
   const client: Client = connect({
     url: `mqtt://127.0.0.1:${port}`,
     vehicle: 'drone',
@@ -180,7 +182,8 @@ function companion(
       client.publish('status', Buffer.from('online'), { retain: true, qos: 1 })
     },
     onLost: () => events.add('lost'),
-    log(line) {
+    log(line, level) {
+      if (level !== 'debug') told.push(line)
       // Both connections, so that what is said from then on is heard.
       if (line.startsWith('mqtt: connected')) up++
       if (line.startsWith('mqtt: connection lost')) up--
@@ -189,7 +192,7 @@ function companion(
     },
   })
   open.push(() => client.end())
-  return { client, arrivals, events, lines, deaf }
+  return { client, arrivals, events, lines, told, deaf }
 }
 
 const brokers = [
@@ -419,6 +422,37 @@ describe('MQTT without a broker', () => {
     expect(client.publish('snapshot', Buffer.from('x'), { retain: true, qos: 1 })).toBe(false)
     client.resubscribe()
     await client.end()
+  })
+
+  test('a broker that is away is one line, and one more when it is back, with what that took', async () => {
+    const attempts = new Journal<true>()
+    const away = createServer((socket) => {
+      attempts.add(true)
+      socket.destroy()
+    })
+    const port = await freePort()
+    await new Promise<void>((resolve) => away.listen(port, '127.0.0.1', resolve))
+    const { client, told, events } = companion(port, 4)
+    await attempts.until(() => true, 6)
+    expect(client.publish('verdict/planner', Buffer.from('x'), { retain: false, qos: 1 })).toBe(false)
+    expect(told).toEqual([
+      expect.stringMatching(/^mqtt: (read ECONNRESET|the broker ends it before it is a connection)$/),
+    ])
+    await new Promise((resolve) => away.close(resolve))
+    const broker = await startBroker(`127.0.0.1:${port}`)
+    await events.until((event) => event === 'connected')
+    const back = /^mqtt: connected after \d+\.\d s and [1-9]\d* attempts; 1 messages were not said meanwhile$/
+    expect(told.slice(1)).toEqual([expect.stringMatching(back)])
+
+    await broker.close()
+    await events.until((event) => event === 'lost')
+    const again = await startBroker(`127.0.0.1:${port}`)
+    open.push(() => again.close())
+    await events.until((event) => event === 'connected', 2)
+    expect(told.slice(2)).toEqual([
+      expect.stringMatching(/^mqtt: connection lost/),
+      expect.stringMatching(/^mqtt: connected after \d+\.\d s and [1-9]\d* attempts/),
+    ])
   })
 
   test('a broker that freezes keeps no end waiting', async () => {

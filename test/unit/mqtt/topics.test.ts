@@ -4,6 +4,7 @@ import { parseTopic, root, type Topic, topicName } from '../../../companion/mqtt
 const topics: [string, Topic][] = [
   ['status', { kind: 'status' }],
   ['catalog', { kind: 'catalog' }],
+  ['catalog/planner', { kind: 'catalog', name: 'planner' }],
   ['snapshot', { kind: 'snapshot' }],
   ['control', { kind: 'control' }],
   ['notice', { kind: 'notice' }],
@@ -11,6 +12,7 @@ const topics: [string, Topic][] = [
   ['verdict/planner', { kind: 'verdict', name: 'planner' }],
   ['outcome/planner', { kind: 'outcome', name: 'planner' }],
   ['obligation/planner', { kind: 'obligation', name: 'planner' }],
+  ['end/planner', { kind: 'end', name: 'planner' }],
   ['context/wind.speed', { kind: 'context', name: 'wind.speed' }],
   ['operator/resume', { kind: 'operator', name: 'resume' }],
 ]

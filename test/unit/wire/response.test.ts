@@ -108,6 +108,33 @@ describe('a response (PROTOCOL 4)', () => {
     }
   })
 
+  /** NaN, infinity, 2^53, -2^64 and integers of 80 bits. */
+  const MISFITS = ['f97e00', 'fbfff0000000000000', '1b0020000000000000', '3bffffffffffffffff', `c24a${'01'.repeat(10)}`]
+  /** The value's bytes, with these in place of its text "misfit". */
+  const misfitted = (value: unknown, bytes: string) =>
+    readResponse(hex(Buffer.from(cborg.encode(value)).toString('hex').replace('666d6973666974', bytes)))
+
+  test.each(MISFITS)('G6 a misfit number in a payload is no number there, and costs nothing else: %s', (bytes) => {
+    const read = misfitted(altered({ components: [component({ payload: { alt: 'misfit' } }), component()] }), bytes)
+    expect(read).toMatchObject({ response: { components: [{ payload: new Map([['alt', Number.NaN]]) }, {}] } })
+  })
+
+  test.each(MISFITS)('G5 a misfit number anywhere else is malformed: %s', (bytes) => {
+    for (const value of [
+      altered({ generation: 'misfit' }),
+      withComponent({ payload: { alt: ['misfit'] } }),
+      withComponent({ payload: 'misfit' }),
+      withComponent({ requires: ['misfit'] }),
+    ]) {
+      expect(misfitted(value, bytes)).toMatchObject({ reason: 'malformed' })
+    }
+  })
+
+  test('a payload is as long as it was sent, misfit numbers and all', () => {
+    const read = misfitted(withComponent({ payload: { alt: 'misfit' } }), `c2590400${'01'.repeat(1024)}`)
+    expect(read).toMatchObject({ reason: 'too_large', detail: 'a payload of 1033 bytes, at most 1024' })
+  })
+
   test('G5 what leaves the profile is malformed, with its byte and nothing claimed', () => {
     const bytes = Buffer.concat([cborg.encode(takeoff()), hex('00')])
     const detail = `byte ${bytes.length - 1}: 1 bytes after the map`

@@ -13,7 +13,16 @@ describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byt
     ['no bytes', '', 0, 'no bytes'],
     ['an array', '80', 0, 'not a map'],
     ['a number', '01', 0, 'not a map'],
-    ['a tag around the map', 'd9d9f7a0', 0, 'not a map'],
+    ['the tag of CBOR around the map', 'd9d9f7a0', 0, 'tag 55799 (self-described CBOR): nothing may be tagged'],
+    ['another tag around the map', 'c6a0', 0, 'tag 6: nothing may be tagged'],
+    ['a tag that is cut', 'd9d9', 0, 'ends in the middle'],
+    ['JSON', Buffer.from('{"v": 1}').toString('hex'), 0, 'not a map: it looks like JSON, and CBOR is meant'],
+    [
+      'JSON in lines',
+      Buffer.from('\ufeff\n [1]').toString('hex'),
+      0,
+      'not a map: it looks like JSON, and CBOR is meant',
+    ],
     ['a byte behind the map', 'a000', 1, '1 bytes after the map'],
     ['a second map', 'a0a0', 1, '1 bytes after the map'],
     ['an indefinite map', 'bf6161 01ff', 0, 'an indefinite length'],
@@ -26,8 +35,9 @@ describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byt
     ['a duplicate key in another width', 'a261610178016102', 4, 'duplicate key "a"'],
     ['a duplicate key inside', 'a1616181a2616201616202', 8, 'duplicate key "b"'],
     ['a byte string', 'a161614101', 3, 'a byte string'],
-    ['a date', 'a16161c11a00000001', 3, 'a tag'],
-    ['a record of cbor-x', 'a16161d9dfff83191000816161 01', 3, 'a tag'],
+    ['a date', 'a16161c11a00000001', 3, 'tag 1: nothing may be tagged'],
+    ['a bignum', 'a16161c249010000000000000000', 3, 'tag 2: nothing may be tagged'],
+    ['a record of cbor-x', 'a16161d9dfff83191000816161 01', 3, 'tag 57343: nothing may be tagged'],
     ['undefined', 'a16161f7', 3, 'undefined'],
     ['undefined before another pair', 'a26161f7616201', 3, 'undefined'],
     ['simple value 0', 'a16161e0', 3, 'an unknown simple value'],
@@ -76,8 +86,8 @@ describe('the CBOR profile (PROTOCOL 4): G5 what leaves it is refused at its byt
 
   test('a bignum of 200 kB is refused at its tag, and no decoder sees it', () => {
     const bignum = Buffer.concat([hex('a1 6161 c2 5a00030d40'), Buffer.alloc(200_000, 0xff)])
-    expect(checkProfile(bignum)).toEqual({ offset: 3, problem: 'a tag' })
-    expect(read(bignum, undefined, 1_000_000)).toEqual({ offset: 3, problem: 'a tag' })
+    expect(checkProfile(bignum)).toEqual({ offset: 3, problem: 'tag 2: nothing may be tagged' })
+    expect(read(bignum, undefined, 1_000_000)).toEqual({ offset: 3, problem: 'tag 2: nothing may be tagged' })
   })
 
   test('depth is bounded, and reached', () => {
@@ -238,6 +248,36 @@ describe('the CBOR profile (PROTOCOL 4): against other libraries', () => {
     expect([measured('b', 3), measured('b', 1), measured('a', 1), measured('a', 3), measured('c', 1)]).toEqual([
       3, 5, 12, 0, 0,
     ])
+  })
+
+  test('G6 a misfit number directly in what is measured is told, and read as NaN; anywhere else it costs the message', () => {
+    const numbers = 'f97e00 faff800000 1b0020000000000000 3bffffffffffffffff c2420100 c340 01'.split(' ')
+    const inside = numbers.map((number, i) => `616${i + 1} ${number}`).join(' ')
+    const message = hex(`a2 6161 81 a16162 a7 ${inside} 6162 00`)
+    const measure = new Measure('b', 3)
+    expect(checkProfile(message, measure)).toBeUndefined()
+    expect(measure.misfits.map(({ start, end }) => Buffer.from(message.subarray(start, end)).toString('hex'))).toEqual(
+      numbers.slice(0, -1),
+    )
+    const keys = [...'abcdefg']
+    const got = read(message, new Measure('b', 3))
+    const values = new Map(keys.map((key, i) => [key, i === 6 ? 1 : Number.NaN]))
+    expect(got).toEqual({
+      map: new Map<string, unknown>([
+        ['a', [new Map([['b', values]])]],
+        ['b', 0],
+      ]),
+    })
+
+    const misplaced = (bytes: string): string | undefined => checkProfile(hex(bytes), new Measure('b', 3))?.problem
+    expect(misplaced('a1 6161 81 a16162 a16161 81f97e00')).toBe('a number that is not finite') // deeper
+    expect(misplaced('a1 6161 81 a16162 f97e00')).toBe('a number that is not finite') // in its place
+    expect(misplaced('a1 6161 81 a26162 a0 6163 a16161 f97e00')).toBe('a number that is not finite') // behind it
+    expect(misplaced('a1 6161 81 a16162 a16161 c11a00000001')).toBe('tag 1: nothing may be tagged')
+    expect(misplaced('a1 6161 81 a16162 a16161 c26161')).toBe('tag 2: nothing may be tagged')
+    expect(misplaced('a1 6161 81 a16162 a16161 c2430102')).toBe('ends in the middle')
+    expect(misplaced('a1 6161 81 a16162 a16161 c25f4101ff')).toBe('an indefinite length')
+    expect(misplaced('a1 6161 81 a16162 a16161 c2')).toBe('tag 2: nothing may be tagged')
   })
 
   test.each([2, 8, 9, 30])('a key that comes twice is found among %i, wherever it stands', (count) => {
