@@ -737,8 +737,10 @@ class World {
     if (chance.happens(0.01 * roughness)) say('restart')
     // Another operator, who has seen the same.
     if (chance.happens(0.1 * roughness)) {
-      const rest = { agent: 'planner', consent: asked?.consent ?? '', type: 'goto' }
-      say(chance.pick(['pause', 'resume', 'revoke', 'restore', 'approve', 'refuse', 'restart']), rest)
+      const verb = chance.pick(['pause', 'resume', 'revoke', 'restore', 'approve', 'refuse', 'restart'])
+      const isAnswer = verb === 'approve' || verb === 'refuse'
+      const agent = verb === 'revoke' || verb === 'restore' ? 'planner' : undefined
+      say(verb, { agent, consent: isAnswer ? (asked?.consent ?? '') : undefined })
     }
     const old = this.#verbs.at(-chance.int(1, 10))
     if (old !== undefined && chance.happens(0.05 * roughness)) {

@@ -18,6 +18,14 @@ export type Order =
 /** Of a name. */
 const BY_BYTES_MAX = 64
 
+/** What a verb is about, beside the counter. */
+const ABOUT: Readonly<Partial<Record<Order['verb'], string>>> = {
+  restore: 'agent',
+  clear: 'type',
+  approve: 'consent',
+  refuse: 'consent',
+}
+
 const VERBS = ['pause', 'resume', 'revoke', 'restore', 'clear', 'restart', 'approve', 'refuse'] as const
 
 /**
@@ -39,24 +47,20 @@ export function readOrder(
   if (typeof said === 'string') return said
   const { map } = said
   if (verb === 'revoke') return agentOf(session, map, verb)
-  for (const [key, type] of [
-    ['session', 'string'],
-    ['after', 'number'],
-  ] as const) {
-    if (typeof map.get(key) !== type) return `malformed: ${key}: must be a ${type}`
-  }
+  const misfit = misfitOf(verb, map)
+  if (misfit !== undefined) return `malformed: ${misfit}`
   if (map.get('session') !== session.id) return 'session_changed'
   if (map.get('after') !== control.n) return `operator_conflict: after must be ${control.n}`
   if (verb === 'restore') return agentOf(session, map, verb)
   if (verb === 'approve' || verb === 'refuse') {
-    const consent = consents.find(String(map.get('consent')))
+    const consent = consents.find(map.get('consent') as string)
     return consent === undefined ? 'operator_conflict: no such consent is pending' : { verb, consent }
   }
   if (verb !== 'clear') return { verb }
-  const type = map.get('type')
+  const type = map.get('type') as string
   // What is uncertain may be of a type that the catalog of before had.
   const known = [...catalog.types.map(({ name }) => name), ...control.intents.uncertain]
-  return typeof type === 'string' && known.includes(type) ? { verb, type } : 'unknown_type'
+  return known.includes(type) ? { verb, type } : 'unknown_type'
 }
 
 /** What the log says of an order: of an answer all that the person was shown. */
@@ -77,6 +81,20 @@ function readMap(bytes: Uint8Array): { readonly map: ValueMap } | string {
   const decoded = read(bytes)
   if (!('map' in decoded)) return `malformed: byte ${decoded.offset}: ${decoded.problem}`
   return decoded.map.get('v') === 1 ? decoded : 'malformed: v: must be 1'
+}
+
+/** The key that is missing, of the wrong type or none of this verb's, and what it must be: what loosens is read to the letter. */
+function misfitOf(verb: Order['verb'], map: ValueMap): string | undefined {
+  const about = ABOUT[verb]
+  const types = new Map([
+    ['session', 'string'],
+    ['after', 'number'],
+    ...(about === undefined ? [] : [[about, 'string'] as const]),
+  ])
+  for (const [key, type] of types) if (typeof map.get(key) !== type) return `${key}: must be a ${type}`
+  if (!['undefined', 'string'].includes(typeof (map.get('by') ?? undefined))) return 'by: must be a string'
+  const unknown = [...map.keys()].find((key) => key !== 'v' && key !== 'by' && !types.has(key))
+  return unknown && `${clipped(unknown)}: no key of operator/${verb}`
 }
 
 function agentOf(session: Session, map: ValueMap, verb: 'revoke' | 'restore'): Order | string {

@@ -188,14 +188,21 @@ export class Ledger {
     return this.#session.plans
   }
 
-  /** Plans of which no component is live any more, each told once; of them those that a recovery may begin again. */
+  /** Tells each plan of which no component is live any more that it has ended, once. Those that a recovery may begin again. */
   finished(): Plan[] {
-    const finished = [...this.plans, ...this.#retired].filter((plan) => !plan.finished && plan.live === 0)
-    for (const plan of finished) {
-      plan.finished = true
-      this.#publisher.end(plan)
+    const finished: Plan[] = []
+    for (const { plan } of this.#session.speakers.values()) {
+      if (plan !== undefined && !plan.over && this.#finish(plan)) finished.push(plan)
     }
-    return finished.filter(({ over }) => !over)
+    for (const plan of this.#retired) this.#finish(plan)
+    return finished
+  }
+
+  #finish(plan: Plan): boolean {
+    if (plan.finished || plan.live > 0) return false
+    plan.finished = true
+    this.#publisher.end(plan)
+    return true
   }
 
   /** The plan is over: nothing more of it crosses, and its obligations close. */

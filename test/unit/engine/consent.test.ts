@@ -226,8 +226,8 @@ describe('an answer that is refused, and nothing changes', () => {
       (s: Stage) => answer(s, 'approve', { consent: pending(s)[0].consent.slice(0, 16) }),
       'operator_conflict',
     ],
-    ['no digest', (s: Stage) => answer(s, 'approve', { consent: undefined }), 'operator_conflict'],
-    ['a digest that is no text', (s: Stage) => answer(s, 'refuse', { consent: 1 }), 'operator_conflict'],
+    ['no digest', (s: Stage) => answer(s, 'approve', { consent: undefined }), 'malformed'],
+    ['a digest that is no text', (s: Stage) => answer(s, 'refuse', { consent: 1 }), 'malformed'],
     ['retained', (s: Stage) => send(s, 'approve', bytesOf(s), true), 'retained_message'],
     ['malformed', (s: Stage) => send(s, 'approve', Uint8Array.of(0xff)), 'malformed'],
   ])('G5: %s', (_, act, why) => {

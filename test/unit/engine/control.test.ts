@@ -170,6 +170,25 @@ describe('the operator (PROTOCOL 10)', () => {
     })
   })
 
+  it.each([
+    ['approve', { consent: ['0'.repeat(64)] }, 'consent: must be a string'],
+    ['refuse', {}, 'consent: must be a string'],
+    ['clear', { type: 7 }, 'type: must be a string'],
+    ['restore', { agent: null }, 'agent: must be a string'],
+    ['resume', { after: '1' }, 'after: must be a number'],
+    ['resume', { session: 5 }, 'session: must be a string'],
+    ['resume', { by: 7 }, 'by: must be a string'],
+    ['resume', { agent: 'planner' }, 'agent: no key of operator/resume'],
+    ['restart', { [''.padEnd(300, 'x')]: 1 }, 'no key of operator/restart'],
+  ])('%s with %j is told what is wrong with it, and changes nothing', (verb, message, told) => {
+    const stage = new Stage(core).fly().operate('pause').operate('revoke', { agent: 'planner' })
+    const before = stage.control
+    stage.operate(verb, message)
+    expect(refusal(stage)).toContain('malformed')
+    expect(refusal(stage)).toContain(told)
+    expect(stage.control).toEqual(before)
+  })
+
   describe('revoke', () => {
     it('is taken whatever session and counter it names, and by a message without them', () => {
       const stage = new Stage(core).engage()
