@@ -113,9 +113,10 @@ onGround(program.command('submit'))
   .argument('<response.json>', 'a response; v, response, generation and snapshot are filled in where they are missing')
   .option('--agent <name>', 'agent', 'planner')
   .option('--timeout <s>', 'how long to follow it', positive, 300)
-  .action(async (file: string, options: GroundOptions & { agent: string; timeout: number }) => {
-    const { agent, timeout } = options
-    process.exitCode = await submit(brokerOf(options), { file, agent, timeout_ms: timeout * 1000 }, print)
+  .option('--no-wait', 'end with the verdict: exit code 0 if all of it was retained')
+  .action(async (file: string, options: GroundOptions & { agent: string; timeout: number; wait: boolean }) => {
+    const { agent, timeout, wait } = options
+    process.exitCode = await submit(brokerOf(options), { file, agent, timeout_ms: timeout * 1000, wait }, print)
   })
 
 onGround(program.command('context'))

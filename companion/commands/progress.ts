@@ -71,6 +71,11 @@ export class Progress {
     return this.#verdict && [...this.#open]
   }
 
+  /** Nothing was withheld; undefined before the verdict. */
+  get retainedAll(): boolean | undefined {
+    return this.#verdict?.components.every(({ decision }) => decision === 'retained')
+  }
+
   /**
    * One message below the vehicle's root. Once nothing more is to come it gives the exit code: 0 where everything was
    * retained and completed, otherwise 2.

@@ -12,7 +12,12 @@ export interface SubmitOptions {
   readonly agent: string
   /** How long to follow it, ms. */
   readonly timeout_ms: number
+  /** It is followed to its end; otherwise to its verdict. */
+  readonly wait: boolean
 }
+
+/** What a shell says of a command that Ctrl-C ended. */
+const INTERRUPTED = 130
 
 /** How long a companion may take to show itself, ms: what is needed of it is retained. */
 const PRESENCE_MS = 5_000
@@ -26,18 +31,23 @@ const retained = {
     snapshot: z.string(),
     agents: z.record(z.string(), z.looseObject({ generation: z.number() })),
   }),
-  catalog: z.looseObject({ types: z.record(z.string(), z.looseObject({ kind: z.string() })) }),
+  catalog: z.looseObject({
+    agents: z.record(z.string(), z.unknown()),
+    types: z.record(z.string(), z.looseObject({ kind: z.string() })),
+  }),
 }
 
 /**
- * Exit code: 0 where all of it was retained and completed, otherwise 2 (withheld, failed, not ended in time). Rejects where
- * the file, the broker or the companion cannot be had.
+ * Exit code: 0 where all of it was retained and, if it is followed, completed; otherwise 2 (withheld, failed, not ended in time),
+ * or 130 after Ctrl-C. Rejects where the file, the broker, the companion or the agent cannot be had.
  */
 export async function submit(broker: Broker, options: SubmitOptions, print: (line: string) => void): Promise<number> {
-  const { agent, timeout_ms } = options
+  const { agent, timeout_ms, wait } = options
   const draft = readDraft(options.file)
   const { promise: present, resolve: showed } = deferred<true>()
   const { promise: ended, resolve: finish } = deferred<number>()
+  const { promise: interrupted, resolve: interrupt } = deferred<number>()
+  const onInterrupt = (): void => interrupt(INTERRUPTED)
   const heard = new Map<string, unknown>()
   // A verdict can overtake the broker's acknowledgement of what it answers: what comes before that waits here.
   const early: [topic: string, value: unknown][] = []
@@ -46,6 +56,7 @@ export async function submit(broker: Broker, options: SubmitOptions, print: (lin
   const follow = (topic: string, value: unknown): void => {
     const code = progress!.hear(topic, value)
     if (code !== undefined) finish(code)
+    else if (!wait && progress!.retainedAll !== undefined) finish(progress!.retainedAll ? 0 : 2)
   }
   const read = <K extends keyof typeof retained>(topic: K) =>
     retained[topic].safeParse(heard.get(topic)).data as z.output<(typeof retained)[K]> | undefined
@@ -58,13 +69,20 @@ export async function submit(broker: Broker, options: SubmitOptions, print: (lin
     if (progress !== undefined) follow(topic, value)
     else if (!(topic in retained)) early.push([topic, value])
   })
+  process.on('SIGINT', onInterrupt)
   try {
-    if ((await inTime(PRESENCE_MS, Promise.race([present, ground.lost]))) === undefined) {
+    const found = await inTime(PRESENCE_MS, Promise.race([present, ground.lost, interrupted]))
+    if (found === INTERRUPTED) return INTERRUPTED
+    if (found === undefined) {
       const { status } = (heard.get('status') ?? { status: 'none' }) as { status?: unknown }
       throw new Error(`vehicle ${broker.vehicle}: no companion is online there (status: ${status})`)
     }
-    const { types } = read('catalog')!
+    const { types, agents: known } = read('catalog')!
     const { snapshot, agents } = read('snapshot')!
+    if (!Object.hasOwn(known, agent)) {
+      const names = Object.keys(known).join(', ')
+      throw new Error(`agent ${agent}: the catalog of vehicle ${broker.vehicle} has none of that name; it has ${names}`)
+    }
     const bytes = await ground.say(`response/${agent}`, {
       v: 1,
       response: `submit-${randomBytes(6).toString('hex')}`,
@@ -76,11 +94,17 @@ export async function submit(broker: Broker, options: SubmitOptions, print: (lin
     const typeOf = new Map(draft.components.map(({ id, type }) => [id, type]))
     progress = new Progress(digest, (component) => types[typeOf.get(component) ?? '']?.kind, print)
     for (const [topic, value] of early) follow(topic, value)
-    const code = await inTime(timeout_ms, Promise.race([ended, ground.lost]))
+    const code = await inTime(timeout_ms, Promise.race([ended, ground.lost, interrupted]))
+    if (code === INTERRUPTED && progress.open !== undefined) {
+      print(
+        `what was retained goes on: \`halo operator revoke ${agent}\` ends it, \`halo operator pause\` stops all that flies`,
+      )
+    }
     if (code !== undefined) return code
     print(progress.open === undefined ? 'no verdict in time' : `not ended in time: ${progress.open.join(', ')}`)
     return 2
   } finally {
+    process.off('SIGINT', onInterrupt)
     await ground.end()
   }
 }

@@ -62,6 +62,22 @@ describe('a flight with a companion that dies', () => {
     expect(new Set(lines.map((l) => l.topic))).toContain('verdict/planner')
   })
 
+  it('halo submit: names the agents, ends with the verdict where it is told to, and says at Ctrl-C what goes on', async () => {
+    draft('ask.json', [{ id: 'ask', type: 'request.approval', payload: { text: 'may I?' } }])
+    const stranger = ground('ask.json', '--agent', 'pilot')
+    expect(await stranger.ended).toBe(1)
+    expect(stranger.stderr).toMatch(/agent pilot: .* has none of that name; it has .*planner/)
+    const brief = ground('ask.json', '--no-wait')
+    expect(await brief.ended).toBe(0)
+    expect(brief.stdout).toMatch(/^ {2}ask: retained$/m)
+    expect(await ground('bad.json', '--no-wait').ended).toBe(2)
+    const followed = ground('ask.json')
+    await until('what it waits for', () => followed.stdout.includes('ask: released'))
+    expect(await followed.kill('SIGINT')).toBe(130)
+    expect(followed.stdout).toMatch(/goes on: `halo operator revoke planner` ends it/)
+    expect(agent.outcomes('ask').at(-1)).toMatchObject({ phase: 'released' })
+  })
+
   it('G3: killed between admission and dispatch: the last will is said, and no restart dispatches what was admitted', async () => {
     await agent.ready({ map: 1 })
     const { session } = agent

@@ -181,7 +181,9 @@ describe.skipIf(skipped)('behind mutual TLS', () => {
     writeFileSync(draft, JSON.stringify({ components: [notice('submitted')] }))
     // The agent's certificate has one connection.
     await planner.end()
-    expect(await submit(as('planner'), { file: draft, agent: 'planner', timeout_ms: 20_000 }, silent)).toBe(0)
+    expect(await submit(as('planner'), { file: draft, agent: 'planner', timeout_ms: 20_000, wait: true }, silent)).toBe(
+      0,
+    )
     const pause = { verb: 'pause', about: undefined, watch: false } as const
     expect(await operator(as('operator'), pause, silent)).toBe(0)
     expect(watch.control).toMatchObject({ paused: true })

@@ -145,7 +145,7 @@ describe('the log of one flight (docs/vehicles.md)', () => {
     const file = join(folder, 'response.json')
     writeFileSync(file, JSON.stringify({ components }))
     const broker = { url: `mqtt://127.0.0.1:${daemon.brokerPort}`, vehicle: 'uav1' }
-    await submit(broker, { file, agent: 'planner', timeout_ms: 60_000 }, () => {})
+    await submit(broker, { file, agent: 'planner', timeout_ms: 60_000, wait: true }, () => {})
     await until('end/planner')
     await ground.say('response/planner', { v: 1, response: 'old' })
     await until('verdict/planner', (v) => (v as Line).accepted === false)
@@ -196,7 +196,9 @@ describe('daemon', () => {
     writeFileSync(file, JSON.stringify({ components }))
     const lines: string[] = []
     const broker = { url: `mqtt://127.0.0.1:${daemon.brokerPort}`, vehicle: 'uav1' }
-    const code = await submit(broker, { file, agent: 'planner', timeout_ms: 20_000 }, (line) => lines.push(line))
+    const code = await submit(broker, { file, agent: 'planner', timeout_ms: 20_000, wait: true }, (line) =>
+      lines.push(line),
+    )
     expect(lines.join('\n')).toContain('  range: retained')
     expect(lines).toContain('  hello: released')
     expect(code).toBe(0)
